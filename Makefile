@@ -1,0 +1,54 @@
+# Every command a contributor needs. `make` alone lists them.
+# The tools live in .venv/core-2.19 (Python 3.11) and, where a Python >= 3.12 is found, .venv/core-2.21; .venv/current leads to the newest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+help:  ## list the commands
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv:  ## the tools, pinned and hashed, in .venv
+	scripts/venv
+
+demo: venv  ## a real SGLang on a real systemd host on this machine (root)
+	demo/run
+
+demo-clean:  ## undo everything that demo and the tests did to this machine (root)
+	demo/clean
+
+test:  ## each contract once: what CI runs (root, at most 45 minutes)
+	scripts/test fast
+
+test-full:  ## every fault, release and scale case
+	scripts/test full
+
+unit: venv  ## the core, in seconds
+	scripts/test fast unit
+
+contract: venv  ## specs, defaults, docs and locks agree
+	scripts/test fast contract
+
+lint: venv  ## ansible-lint production, ruff, mypy strict, yamllint, shellcheck
+	scripts/test fast lint
+
+sanity: venv  ## ansible-test sanity on the built collection
+	scripts/test fast sanity
+
+package: venv  ## galaxy build, install, ansible-doc of everything
+	scripts/test fast package
+
+play: venv  ## real playbooks through ansible-runner on real systemd hosts (root)
+	scripts/test fast play
+
+molecule: venv  ## molecule scenarios on real systemd hosts (root)
+	scripts/test fast molecule
+
+docs: venv  ## regenerate the tables in the roles' READMEs from their argument specs
+	.venv/current/bin/python scripts/role_tables.py --write
+
+lock: venv  ## refresh the hashed locks of the SGLang environments
+	scripts/lock
+
+lock-tools: venv  ## refresh the hashed lock of the test tools
+	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
+
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule docs lock lock-tools
