@@ -1,0 +1,224 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at the host for the launch plan: the environment, the model's places, the live unit. Reads only."""
+
+from __future__ import annotations
+
+import glob
+import grp
+import hashlib
+import json
+import os
+import pwd
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._release import Live
+from ansible_collections.inference.sglang.plugins.module_utils._unit import interpreter_places
+
+UNIT_DIRECTORY = "/etc/systemd/system"
+MODPROBE_PATHS = ("/usr/bin/nvidia-modprobe", "/usr/sbin/nvidia-modprobe")
+# (rc, stdout, stderr) of a command; AnsibleModule.run_command fits.
+RunCommand = Callable[[list[str]], tuple[int, str, str]]
+
+# Runs as the service user without any capability, as the unit will, so that the kernel itself answers (modes, groups
+# and access lists alike; root without capabilities is an ordinary user of its own files).
+_ACCESS_PROBE = """
+import ctypes, json, os, sys
+if os.environ.pop("SGLANG_ACCESS_STAGE", "") == "1":
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        libc.prctl(24, capability, 0, 0, 0)
+    os.execv(sys.executable, [sys.executable, "-c", os.environ["SGLANG_ACCESS_CODE"]])
+denied = []
+for path in json.load(sys.stdin):
+    mode = os.R_OK | os.X_OK if os.path.isdir(path) else os.R_OK
+    if os.access(path, mode):
+        continue
+    parent, blocked = os.path.dirname(path), path
+    while parent != "/":
+        if os.path.isdir(parent) and not os.access(parent, os.X_OK):
+            blocked = parent
+        parent = os.path.dirname(parent)
+    denied.append([path, blocked])
+json.dump(denied, sys.stdout)
+"""
+
+
+def read_text(path: str) -> Optional[str]:
+    """A file's text, or None when there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as handle:
+            return handle.read()
+    except FileNotFoundError:
+        return None
+
+
+def file_sha256(path: str) -> Optional[str]:
+    """A small file's digest, or None when there is none."""
+    try:
+        with open(path, "rb") as handle:
+            return hashlib.sha256(handle.read()).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+# ----- the Python environment -----
+@dataclass(frozen=True)
+class EnvironmentView:
+    """A virtual environment as it lies on the host."""
+
+    path: str
+    python: str
+    sglang_version: str
+    readable: tuple[str, ...]  # places outside it that its interpreter needs
+
+
+def sglang_version_of(environment: str) -> str:
+    """The installed SGLang release, read from its metadata: nothing is imported."""
+    for folder in sorted(glob.glob(f"{glob.escape(environment)}/lib/python3*/site-packages/sglang-*.dist-info")):
+        match = re.search(r"^Version:\s*(\S+)", read_text(f"{folder}/METADATA") or "", re.MULTILINE)
+        if match:
+            return match.group(1)
+    return ""
+
+
+def _base_prefix(environment: str) -> Optional[str]:
+    for line in (read_text(f"{environment}/pyvenv.cfg") or "").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home":
+            return os.path.dirname(os.path.realpath(value.strip()))
+    return None
+
+
+def view_environment(path: str) -> Optional[EnvironmentView]:
+    """Look at an environment; None when it is not there (a first run in check mode)."""
+    real = os.path.realpath(path)
+    python = f"{real}/bin/python"
+    if not os.path.exists(python):
+        if os.path.isdir(real):
+            raise SglangError(
+                "the Python environment has no interpreter",
+                found=f"{path} without bin/python",
+                wanted="a virtual environment with SGLang in it",
+                next_step="let the role ml_env build one, or point ml_env_link at a whole one",
+            )
+        return None
+    version = sglang_version_of(real)
+    if not version:
+        raise SglangError(
+            "SGLang is not installed in the Python environment",
+            found=f"no sglang-*.dist-info below {real}/lib",
+            wanted="an environment that the role ml_env built or adopted",
+            next_step="run the role ml_env first",
+        )
+    places = interpreter_places(f"{real}/", os.path.realpath(python), _base_prefix(real))
+    return EnvironmentView(path=real, python=python, sglang_version=version, readable=places)
+
+
+# ----- the model -----
+def model_places(model: str) -> tuple[str, ...]:
+    """The directories outside the model's own that its linked files lie in."""
+    real = os.path.realpath(model)
+    places = set() if real == model else {real}
+    for name in sorted(os.listdir(real)):
+        target = os.path.dirname(os.path.realpath(os.path.join(real, name)))
+        if target != real and not target.startswith(real + "/"):
+            places.add(target)
+    return tuple(sorted(places))
+
+
+def model_files(model: str) -> list[str]:
+    """What the engine must be able to read: the directory and the files in it (subdirectories of a model are not read)."""
+    return [model, *(os.path.join(model, name) for name in sorted(os.listdir(model)) if not name.startswith("."))]
+
+
+# ----- the service user -----
+def check_readable(user: str, group: str, paths: Iterable[str]) -> None:
+    """Refuse when the service user cannot read a path; unknown users (a first check run) are not looked at."""
+    try:
+        account = pwd.getpwnam(user)
+        group_id = grp.getgrnam(group).gr_gid
+    except KeyError:
+        return
+    wanted = sorted(set(paths))
+    environment = {"SGLANG_ACCESS_STAGE": "1", "SGLANG_ACCESS_CODE": _ACCESS_PROBE, "PATH": "/usr/bin:/bin"}
+    probe = subprocess.run(
+        [sys.executable, "-c", _ACCESS_PROBE],
+        input=json.dumps(wanted),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+        env=environment,
+        user=account.pw_uid if os.geteuid() == 0 else None,
+        group=group_id if os.geteuid() == 0 else None,
+        extra_groups=os.getgrouplist(user, group_id) if os.geteuid() == 0 else None,
+    )
+    if probe.returncode != 0:
+        raise SglangError(
+            "could not look at the files as the service user", found=probe.stderr.strip()[-400:], wanted=f"a usable account {user}"
+        )
+    denied = json.loads(probe.stdout)
+    if denied:
+        path, blocked = denied[0]
+        more = f" and {len(denied) - 1} more" if len(denied) > 1 else ""
+        reason = f"{blocked} is closed to it" if blocked != path else "its mode or owner forbids it"
+        raise SglangError(
+            f"the service user {user} cannot read {path}{more}",
+            found=reason,
+            wanted=f"files that {user} can read (the unit gives the engine no capability, root's included)",
+            next_step=f"chmod/chown them, move them, or set sglang_server_user to their owner (owner of {blocked}: {_owner(blocked)})",
+        )
+
+
+def _owner(path: str) -> str:
+    try:
+        return pwd.getpwuid(os.stat(path).st_uid).pw_name
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def key_fingerprint(path: str) -> str:
+    """Tells one key file from another without saying anything about the key."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    return f"{status.st_ino}:{status.st_mtime_ns}:{status.st_size}"
+
+
+# ----- the live unit -----
+def parse_show(text: str) -> dict[str, str]:
+    """`systemctl show` as a dictionary."""
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def view_live(unit: str, launcher: str, key_file: str, run: RunCommand) -> Live:
+    """What the host shows of the unit at this moment."""
+    properties = "LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,DropInPaths"
+    code, output, _ = run(["systemctl", "show", unit, "--property", properties])
+    shown = parse_show(output) if code == 0 else {}
+    drop_ins = {path: file_sha256(path) or "" for path in shown.get("DropInPaths", "").split()}
+    active = shown.get("ActiveState", "unknown")
+    return Live(
+        unit_sha256=file_sha256(f"{UNIT_DIRECTORY}/{unit}"),
+        launcher_sha256=file_sha256(launcher),
+        drop_ins=drop_ins,
+        active=active == "active",
+        enabled=shown.get("UnitFileState") == "enabled",
+        needs_reload=shown.get("NeedDaemonReload") == "yes",
+        state=f"{active}, {shown.get('SubState', 'unknown')}",
+        key=key_fingerprint(key_file) if key_file else "",
+    )
+
+
+def nvidia_modprobe() -> str:
+    """NVIDIA's helper that loads the module nvidia-uvm, where the host has it."""
+    return next((path for path in MODPROBE_PATHS if os.path.exists(path)), "")

@@ -1,0 +1,216 @@
+#!/usr/bin/python
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the installed engine whether it accepts a release's arguments."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: engine_check
+short_description: Ask the installed SGLang whether it accepts a command line
+version_added: "0.1.0"
+description:
+  - Runs the engine's own argument parser and its whole resolution of settings in the environment's Python, as the service
+    user, with exactly the arguments and the environment that the unit will have. No server is started.
+  - A refusal fails with the engine's own words, before anything that runs is touched.
+options:
+  python:
+    description: The environment's interpreter, as the unit starts it.
+    type: path
+    required: true
+  argv:
+    description: The arguments after C(sglang serve).
+    type: list
+    elements: str
+    required: true
+  environment:
+    description: The unit's environment, whole; nothing else is inherited.
+    type: dict
+    default: {}
+  user:
+    description: The user that the unit runs as.
+    type: str
+    default: root
+  group:
+    description: The group that the unit runs as.
+    type: str
+    default: root
+  predicted:
+    description: Settings as the plan predicts the engine to resolve them; differences are reported in RV(mismatches).
+    type: dict
+    default: {}
+  timeout:
+    description: Seconds after which the check is ended. Importing SGLang from a cold disk takes most of a minute.
+    type: int
+    default: 300
+  progress_file:
+    description: Where progress is written; set by the action plugin of the same name.
+    type: path
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed when in diff mode.
+    support: none
+  platform:
+    description: Target OS/families that can be operated against.
+    platforms: posix
+    support: full
+author:
+  - inference.sglang maintainers (@inference-sglang)
+"""
+
+EXAMPLES = r"""
+- name: Ask the engine
+  inference.sglang.engine_check:
+    python: /opt/sglang/ml-env/bin/python
+    argv: [--model-path, /opt/sglang/models/Qwen--Qwen3.6-27B/main, --tp-size, "2"]
+    user: sglang
+    group: sglang
+"""
+
+RETURN = r"""
+accepted:
+  description: The engine accepts the arguments.
+  type: bool
+  returned: always
+version:
+  description: The engine's release, as it names itself.
+  type: str
+  returned: success
+resolved:
+  description: The settings as the engine resolved them, without secrets.
+  type: dict
+  returned: success
+mismatches:
+  description: Settings that the engine resolved otherwise than the plan predicted.
+  type: list
+  elements: dict
+  returned: success
+error:
+  description: What is wrong, what was found, what was wanted, what to do next.
+  type: dict
+  returned: failure
+stderr:
+  description: The last lines that the engine wrote.
+  type: str
+  returned: failure
+seconds:
+  description: How long the check took.
+  type: float
+  returned: always
+"""
+
+import grp
+import os
+import pwd
+import signal
+import subprocess
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._engine_runner import (
+    RUNNER,
+    compare,
+    died,
+    parse_answer,
+    public_settings,
+    refusal,
+)
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
+
+
+def _account(user: str, group: str) -> dict[str, object]:
+    """How to become the service user; only root can."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        entry, group_id = pwd.getpwnam(user), grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        raise SglangError(
+            "the service account is not there",
+            found=str(error),
+            wanted=f"user {user} and group {group}",
+            next_step="run the role inference_host",
+        ) from error
+    return {"user": entry.pw_uid, "group": group_id, "extra_groups": os.getgrouplist(user, group_id)}
+
+
+def _run(params: dict, progress: Progress) -> tuple[int, str, str]:
+    """Start the runner in its own process group and end all of it at the time limit."""
+    command = [params["python"], "-", *params["argv"]]
+    environment = {str(name): str(value) for name, value in params["environment"].items()}
+    environment.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    progress.report("engine check", "asking the engine's own parser (importing SGLang takes a while)", force=True)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd="/",
+        env=environment,
+        start_new_session=True,
+        **_account(params["user"], params["group"]),
+    ) as process:
+        try:
+            output, errors = process.communicate(RUNNER.encode(), timeout=params["timeout"])
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _output, errors = process.communicate()
+            words = errors.decode(errors="replace")[-400:].strip() or "(none)"
+            raise SglangError(
+                "the engine check did not end in time",
+                found=f"still busy after {params['timeout']} seconds; last words: {words}",
+                wanted="an answer of the engine's argument parser",
+                next_step="raise sglang_server_engine_check_timeout, or look at the host's disk and load",
+            ) from None
+    return process.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
+
+
+def main() -> None:
+    """Run the check and report."""
+    module = AnsibleModule(
+        argument_spec={
+            "python": {"type": "path", "required": True},
+            "argv": {"type": "list", "elements": "str", "required": True},
+            "environment": {"type": "dict", "default": {}},
+            "user": {"type": "str", "default": "root"},
+            "group": {"type": "str", "default": "root"},
+            "predicted": {"type": "dict", "default": {}},
+            "timeout": {"type": "int", "default": 300},
+            "progress_file": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    started = time.monotonic()
+    stderr = ""
+    try:
+        status, stdout, stderr = _run(module.params, Progress(module.params["progress_file"]))
+        answer = parse_answer(stdout)
+        if answer is None:
+            raise died(status, stderr)
+        if not answer.accepted:
+            raise refusal(answer, stderr)
+    except SglangError as error:
+        module.fail_json(
+            accepted=False, stderr="\n".join(stderr.splitlines()[-20:]), seconds=round(time.monotonic() - started, 2), **error.as_result()
+        )
+    except OSError as error:
+        refused = SglangError(
+            "the environment's interpreter cannot be started", found=str(error), wanted="an executable " + module.params["python"]
+        )
+        module.fail_json(accepted=False, seconds=round(time.monotonic() - started, 2), **refused.as_result())
+    module.exit_json(
+        changed=False,
+        accepted=True,
+        version=answer.version,
+        resolved=public_settings(answer.resolved),
+        mismatches=compare(module.params["predicted"], answer.resolved),
+        seconds=round(time.monotonic() - started, 2),
+    )
+
+
+if __name__ == "__main__":
+    main()

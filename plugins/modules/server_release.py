@@ -1,0 +1,238 @@
+#!/usr/bin/python
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps an instance's releases and the stamp of the accepted one."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: server_release
+short_description: Stage a release of an SGLang instance, or record that one was accepted
+version_added: "0.1.0"
+description:
+  - With O(state=staged) writes a release's files to C(<root>/instances/<instance>/releases/<id>), published by rename.
+  - With O(state=accepted) writes the stamp C(accepted.json) after the gate and the probe have passed; the stamp before it
+    becomes C(previous.json), and old releases beyond O(keep) are removed.
+  - With O(state=read) reports the stamps and the releases that are there.
+options:
+  root:
+    description: Root of the collection's files on the host.
+    type: path
+    default: /opt/sglang
+  instance:
+    description: The instance's name.
+    type: str
+    default: default
+  state:
+    description: What to do.
+    type: str
+    choices: [staged, accepted, read]
+    default: read
+  id:
+    description:
+      - The release's id, as the module M(inference.sglang.launch_plan) returned it.
+      - With O(state=read), the release whose record is returned; empty means the accepted one.
+    type: str
+    default: ""
+  files:
+    description: The release's files, name to text; needed by O(state=staged).
+    type: dict
+    default: {}
+  key_file:
+    description: The file that holds the engine's API key; only its inode, size and time go into the stamp.
+    type: path
+  figures:
+    description: What the gate and the probe measured, kept in the stamp.
+    type: dict
+    default: {}
+  keep:
+    description: How many releases stay on the host, the accepted and the previous one among them.
+    type: int
+    default: 5
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+    details: Staging shows the accepted release's unit beside the new one's.
+  platform:
+    description: Target OS/families that can be operated against.
+    platforms: posix
+    support: full
+author:
+  - inference.sglang maintainers (@inference-sglang)
+"""
+
+EXAMPLES = r"""
+- name: Stage the release
+  inference.sglang.server_release:
+    state: staged
+    id: "{{ plan.release.id }}"
+    files: "{{ plan.release.files }}"
+
+- name: Record that it was accepted
+  inference.sglang.server_release:
+    state: accepted
+    id: "{{ plan.release.id }}"
+
+- name: What is accepted here?
+  inference.sglang.server_release:
+    instance: default
+"""
+
+RETURN = r"""
+directory:
+  description: The release's directory; empty when there is none.
+  type: str
+  returned: success
+release:
+  description: The record of the release, as it was staged; empty when there is none.
+  type: dict
+  returned: success
+accepted:
+  description: The stamp of the accepted release, or none.
+  type: dict
+  returned: success
+previous:
+  description: The stamp before it, or none.
+  type: dict
+  returned: success
+releases:
+  description: The ids of the releases on the host.
+  type: list
+  elements: str
+  returned: success
+pruned:
+  description: What was removed below C(releases/).
+  type: list
+  elements: str
+  returned: success
+"""
+
+import os
+import time
+from typing import Any, Optional
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._release import (
+    Stamp,
+    check_release_id,
+    instance_directory,
+    release_directory,
+)
+from ansible_collections.inference.sglang.plugins.module_utils._server_host import read_text, view_live
+from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
+
+
+def _stage(module: AnsibleModule, directory: str, home: str, unit: str) -> dict[str, Any]:
+    wanted = module.params["files"]
+    if not wanted:
+        raise SglangError("a release without files cannot be staged", found="files: {}", wanted="the files of launch_plan's release")
+    if files.same_files(directory, wanted):
+        return {"changed": False}
+    accepted = files.read_stamp(home, files.ACCEPTED_FILE)
+    before = ""
+    if accepted is not None:
+        before = read_text(os.path.join(home, "releases", accepted.id, unit)) or ""
+    if not module.check_mode:
+        files.publish(directory, wanted)
+    return {
+        "changed": True,
+        "diff": {
+            "before_header": f"accepted release {accepted.id}" if accepted else "no accepted release",
+            "before": before,
+            "after_header": f"release {module.params['id']}",
+            "after": wanted.get(unit, ""),
+        },
+    }
+
+
+def _accept(module: AnsibleModule, directory: str, home: str, unit: str) -> dict[str, Any]:
+    if module.check_mode and not os.path.isdir(directory):
+        return {"changed": True, "pruned": []}
+    record = files.read_release(directory)
+    launcher = os.path.join(directory, "launcher.py")
+    live = view_live(unit, launcher, module.params["key_file"] or "", lambda command: module.run_command(command))
+    current = files.read_stamp(home, files.ACCEPTED_FILE)
+    stamp = Stamp(
+        id=module.params["id"],
+        unit_sha256=record["unit_sha256"],
+        launcher_sha256=record["launcher_sha256"],
+        drop_ins=live.drop_ins,
+        key=live.key,
+        environment=record.get("environment", {}),
+        model=record.get("model", {}),
+        accepted_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        figures=module.params["figures"],
+    )
+    if not module.check_mode:
+        files.write_accepted(home, stamp)
+    old = files.prunable(home, module.params["keep"])
+    if not module.check_mode:
+        files.prune(home, old)
+    before = current.as_json() if current else ""
+    return {"changed": True, "pruned": old, "diff": {"before": before, "after": stamp.as_json()}}
+
+
+def _as_dict(stamp: Optional[Stamp]) -> Optional[dict[str, Any]]:
+    return None if stamp is None else dict(stamp.__dict__)
+
+
+def _report(home: str, identifier: str) -> dict[str, Any]:
+    accepted = files.read_stamp(home, files.ACCEPTED_FILE)
+    previous = files.read_stamp(home, files.PREVIOUS_FILE)
+    releases = os.path.join(home, "releases")
+    present = sorted(name for name in os.listdir(releases) if not name.startswith(".")) if os.path.isdir(releases) else []
+    shown = identifier or (accepted.id if accepted else "")
+    directory = os.path.join(releases, shown) if shown in present else ""
+    return {
+        "directory": directory,
+        "release": files.read_release(directory) if directory else {},
+        "accepted": _as_dict(accepted),
+        "previous": _as_dict(previous),
+        "releases": present,
+    }
+
+
+def main() -> None:
+    """Do what the state says, then report."""
+    module = AnsibleModule(
+        argument_spec={
+            "root": {"type": "path", "default": "/opt/sglang"},
+            "instance": {"type": "str", "default": "default"},
+            "state": {"type": "str", "choices": ["staged", "accepted", "read"], "default": "read"},
+            "id": {"type": "str", "default": ""},
+            "files": {"type": "dict", "default": {}},
+            # A path, not the key: without this the option's name alone would hide it from the log.
+            "key_file": {"type": "path", "no_log": False},
+            "figures": {"type": "dict", "default": {}},
+            "keep": {"type": "int", "default": 5},
+        },
+        required_if=[("state", "staged", ["id"]), ("state", "accepted", ["id"])],
+        supports_check_mode=True,
+    )
+    params = module.params
+    result: dict[str, Any] = {"changed": False, "pruned": []}
+    try:
+        unit = unit_name(params["instance"])
+        home = instance_directory(params["root"], params["instance"])
+        if params["id"] or params["state"] != "read":
+            directory = release_directory(params["root"], params["instance"], check_release_id(params["id"]))
+        if params["state"] == "staged":
+            result.update(_stage(module, directory, home, unit))
+        elif params["state"] == "accepted":
+            result.update(_accept(module, directory, home, unit))
+        result.update(_report(home, params["id"]))
+    except SglangError as error:
+        module.fail_json(**error.as_result())
+    except OSError as error:
+        module.fail_json(msg=f"cannot read or write the instance's files: {error}")
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Release ids, stamps and the difference that drives a restart."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._release import (
+    Live,
+    ReleaseParts,
+    Stamp,
+    Wanted,
+    check_release_id,
+    difference,
+    parse_stamp,
+    release_id,
+    releases_to_prune,
+)
+
+PARTS = ReleaseParts(environment_digest="e1", model_revision="r1", unit_template="[Unit]\n", launcher="print()", weights="w1")
+STAMP = Stamp(id="a" * 16, unit_sha256="u1", launcher_sha256="l1", drop_ins={"/etc/x.conf": "d1"}, key="1:2:3")
+WANTED = Wanted(id="a" * 16, unit_sha256="u1", launcher_sha256="l1", wants_key=True)
+LIVE = Live(
+    unit_sha256="u1", launcher_sha256="l1", drop_ins={"/etc/x.conf": "d1"}, active=True, enabled=True, key="1:2:3", state="active, running"
+)
+
+
+def _live(**changes: object) -> Live:
+    return dataclasses.replace(LIVE, **changes)
+
+
+def _wanted(**changes: object) -> Wanted:
+    return dataclasses.replace(WANTED, **changes)
+
+
+def test_every_part_makes_another_release() -> None:
+    ids = {release_id(PARTS)} | {release_id(dataclasses.replace(PARTS, **{name: "x"})) for name in PARTS.__dataclass_fields__}
+    assert len(ids) == 1 + len(PARTS.__dataclass_fields__)
+    assert all(check_release_id(identifier) for identifier in ids)
+    assert release_id(PARTS) == release_id(dataclasses.replace(PARTS))
+
+
+@pytest.mark.parametrize("name", ["", "../../etc", "A" * 16, "a" * 15, "a" * 16 + "/"])
+def test_a_release_id_is_never_a_path(name: str) -> None:
+    with pytest.raises(SglangError, match="release id"):
+        check_release_id(name)
+
+
+def test_a_converged_host_has_no_reason() -> None:
+    found = difference(WANTED, STAMP, LIVE)
+    assert found.converged
+    assert found.reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stamp", "live", "reason"),
+    [
+        (WANTED, None, Live(), "no release of this instance has been accepted"),
+        (WANTED, None, LIVE, "no release of this instance has been accepted"),
+        (_wanted(id="b" * 16, unit_sha256="u2"), STAMP, LIVE, "is the accepted one"),
+        (_wanted(id="b" * 16, unit_sha256="u2"), STAMP, _live(unit_sha256="u2"), "is the accepted one"),
+        (WANTED, STAMP, _live(unit_sha256="edited"), "changed by hand"),
+        (WANTED, STAMP, _live(unit_sha256=None), "unit file is not there"),
+        (WANTED, STAMP, _live(launcher_sha256="edited"), "launcher"),
+        (WANTED, STAMP, _live(drop_ins={}), "drop-in /etc/x.conf is gone"),
+        (WANTED, STAMP, _live(drop_ins={"/etc/x.conf": "d2"}), "drop-in /etc/x.conf was changed"),
+        (WANTED, STAMP, _live(drop_ins={"/etc/x.conf": "d1", "/etc/y.conf": "d"}), "new drop-in /etc/y.conf"),
+        (WANTED, STAMP, _live(active=False, state="failed, failed"), "not running (failed, failed)"),
+        (WANTED, STAMP, _live(needs_reload=True), "has not read"),
+        (WANTED, STAMP, _live(key="9:9:9"), "API key file"),
+        (_wanted(key_changes=True), STAMP, LIVE, "API key changes"),
+    ],
+)
+def test_each_difference_restarts_and_says_why(wanted: Wanted, stamp: Stamp, live: Live, reason: str) -> None:
+    found = difference(wanted, stamp, live)
+    assert found.restart
+    assert any(reason in line for line in found.reasons), found.reasons
+
+
+def test_a_disabled_unit_is_enabled_without_a_restart() -> None:
+    found = difference(WANTED, STAMP, _live(enabled=False))
+    assert (found.restart, found.enable, found.converged) == (False, True, False)
+
+
+def test_no_key_wanted_means_no_look_at_the_key_file() -> None:
+    assert difference(_wanted(wants_key=False), STAMP, _live(key="9:9:9")).converged
+
+
+def test_stamps_survive_the_disk() -> None:
+    assert parse_stamp(STAMP.as_json(), "accepted.json") == STAMP
+    assert parse_stamp(None, "accepted.json") is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 99, "id": "x"}', '{"format": 1}'])
+def test_a_broken_stamp_is_an_error_with_a_next_step(text: str) -> None:
+    with pytest.raises(SglangError, match="cannot be read") as caught:
+        parse_stamp(text, "accepted.json")
+    assert caught.value.next_step
+
+
+def test_prunes_the_oldest_but_never_what_a_rollback_needs() -> None:
+    present = {"old": 1.0, "previous": 2.0, "failed": 3.0, "accepted": 4.0, "newer": 5.0}
+    assert releases_to_prune(present, 3, ("accepted", "previous")) == ["failed", "old"]
+    assert releases_to_prune(present, 1, ("accepted", "previous")) == ["failed", "newer", "old"]
+    assert releases_to_prune(present, 9, ("accepted", "previous")) == []
+    assert releases_to_prune(present, 2, ("accepted", "gone")) == ["failed", "old", "previous"]
+
+
+# ----- on disk -----
+def test_a_published_release_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "releases" / ("a" * 16)
+    files.publish(str(target), {"x.service": "one", "release.json": "{}"})
+    assert files.same_files(str(target), {"x.service": "one"})
+    monkeypatch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        files.publish(str(tmp_path / "releases" / ("b" * 16)), {"x.service": "two"})
+    assert [entry.name for entry in (tmp_path / "releases").iterdir()] == ["a" * 16]
+
+
+def test_a_damaged_release_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "releases" / ("a" * 16)
+    files.publish(str(target), {"x.service": "one"})
+    (target / "x.service").write_text("edited")
+    files.publish(str(target), {"x.service": "one"})
+    assert (target / "x.service").read_text() == "one"
+    assert len(list((tmp_path / "releases").iterdir())) == 1
+
+
+def test_the_stamp_before_is_kept_for_the_rollback(tmp_path: Path) -> None:
+    newer = dataclasses.replace(STAMP, id="b" * 16)
+    files.write_accepted(str(tmp_path), STAMP)
+    assert files.read_stamp(str(tmp_path), files.PREVIOUS_FILE) is None
+    files.write_accepted(str(tmp_path), newer)
+    files.write_accepted(str(tmp_path), newer)
+    assert files.read_stamp(str(tmp_path), files.ACCEPTED_FILE) == newer
+    assert files.read_stamp(str(tmp_path), files.PREVIOUS_FILE) == STAMP
+
+
+def test_what_a_killed_run_left_half_written_is_pruned(tmp_path: Path) -> None:
+    for name in (".partial-x", "a" * 16, "c" * 16):
+        (tmp_path / "releases" / name).mkdir(parents=True)
+    files.write_accepted(str(tmp_path), STAMP)
+    assert files.prunable(str(tmp_path), 1) == [".partial-x", "c" * 16]
+    files.prune(str(tmp_path), files.prunable(str(tmp_path), 1))
+    assert [entry.name for entry in (tmp_path / "releases").iterdir()] == ["a" * 16]
+
+
+def test_a_missing_release_says_where_to_look(tmp_path: Path) -> None:
+    with pytest.raises(SglangError, match="not on this host"):
+        files.read_release(str(tmp_path / "releases" / "x"))
