@@ -301,6 +301,7 @@ lab_clean() {
     say "nothing to clean"
     return 0
   fi
+  with_lock hub_down
   with_lock network_down
   rmdir /run/netns 2>/dev/null || true
   if [ "${1:-}" = --keep-state ]; then return 0; fi
