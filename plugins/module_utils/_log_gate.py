@@ -1,0 +1,397 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a start has become a server, from its log alone: a state machine fed line by line.
+
+No I/O and no clock of its own. It holds for the wording of SGLang 0.5.11 to 0.5.23.
+
+A start is *ready* when the kernel dispatcher line of the model's family was seen (as often as the plan says) and after it the
+engine's own ready line, which SGLang prints once its warm-up request has been answered. It is *wrong* when the ready line comes
+without the dispatcher's, *dead* when the engine says so or is gone, *stalled* when nothing new was logged for too long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import (
+    NO_DISPATCHER,
+    STOPPED,
+    SUPERSEDED,
+    TIME_LIMIT,
+    Cause,
+    Diagnosis,
+)
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._log_stages import (
+    ARGUMENTS,
+    AS_DRAFT,
+    ORDER,
+    RANK_FIGURES,
+    SCHEDULER,
+    STAGES,
+    literal,
+    number,
+)
+
+WAITING, READY, DEAD, WRONG, STALLED = "waiting", "ready", "dead", "wrong", "stalled"
+READY_LINE = "The server is fired up and ready to roll!"
+MARKER = "inference.sglang: start "
+# A death is final within this many seconds, so that a traceback that has begun can still be read to its last line.
+SETTLE = 0.4
+EXCERPT_LINES = 60
+_MOST_REMEMBERED = 50_000
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_PREFIX = re.compile(r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)(?P<ranks>(?: [A-Z_]+\d+)*)\] ?")
+# Ansible logs its modules' arguments to syslog: a gate must not be satisfied by its own regular expression.
+_ANSIBLE = re.compile(r"\bansible-[\w.-]+(?:\[\d+\])?:? Invoked with\b")
+_ACCESS = re.compile(r'^INFO:\s+\S+:\d+ - "[A-Z]+ \S+ HTTP/[\d.]+" \d+')
+_START = re.compile(r"^inference\.sglang: start (?P<id>\S+)(?: |$)")
+_END = re.compile(r"^inference\.sglang: end (?P<id>\S+) (?P<status>status .*)$")
+_COUNTER = re.compile(r"(?P<done>\d+)/(?P<total>\d+) \[")
+_VOLATILE = re.compile(r"\d+")
+
+
+# Each alone means that this start will not become a server.
+_DEATHS = re.compile(
+    r"(?:Scheduler|DetokenizerManager|TokenizerManager|DataParallelController) hit an exception:"
+    r"|^Received sigquit from a child process"
+    r"|^SIGQUIT received\."
+    r"|^SIGTERM received\."
+    r"|^Initialization failed\."
+    r"|^(?:sglang serve|launch_server\.py|sglang): error: "
+    r"|Rank \d+ scheduler died during initialization"
+    r"|^Subprocess \S+ \(pid=\d+\) crashed with exit code"
+    r"|\[Errno 98\] error while attempting to bind on address"
+    r"|watchdog timeout \(self\.watchdog_timeout="
+)
+# After one of these the engine says nothing more of use.
+_LAST_WORDS = re.compile(r"^Received sigquit from a child process|^SIGQUIT received\.|^(?:sglang serve|launch_server\.py|sglang): error: ")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the plan says this start must log."""
+
+    dispatcher: Optional[str]
+    count: int
+    ready: str = READY_LINE
+    family: str = "none"
+
+    @classmethod
+    def from_plan(cls, gate: Mapping[str, Any]) -> Expectation:
+        """From the ``gate`` of a launch plan: family, dispatcher, dispatcher_count, ready."""
+        dispatcher = gate.get("dispatcher") or None
+        count = int(gate.get("dispatcher_count", 1 if dispatcher else 0))
+        if dispatcher and count < 1:
+            raise SglangError(
+                "the gate names a dispatcher line but expects it no time",
+                found=f"dispatcher_count {count}",
+                wanted="1, or 2 with a draft model",
+                next_step="pass the plan's gate unchanged",
+            )
+        return cls(dispatcher, count if dispatcher else 0, str(gate.get("ready") or READY_LINE), str(gate.get("family") or "none"))
+
+
+@dataclass
+class Reached:
+    """When a stage began: by this process's clock and, where the line had one, by the engine's."""
+
+    at: float
+    stamp: Optional[float] = None
+
+
+@dataclass
+class LogGate:
+    """Feed it every line of the log; ask ``verdict`` after each and ``tick`` when there is none."""
+
+    expectation: Expectation
+    clock: Callable[[], float]
+    stall_timeout: float = 300.0
+    timeout: float = 3600.0
+    invocation_id: str = ""
+    # In a file that earlier starts wrote to as well, nothing counts before this start's marker.
+    wait_for_marker: bool = False
+    on_stage: Optional[Callable[[str, str], None]] = None
+    on_progress: Optional[Callable[[str, str, int, int], None]] = None
+
+    verdict: str = WAITING
+    cause: Optional[Cause] = None
+    stage: str = "process"
+    figures: dict[str, Any] = field(default_factory=dict)
+    ranks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+
+    def __post_init__(self) -> None:
+        self._begun = self._moved = self.clock()
+        self._stages: dict[str, Reached] = {"process": Reached(self._begun)}
+        self._dispatchers: dict[str, int] = {}
+        self._kernels = ""
+        self._drafting: set[str] = set()
+        self._seen: set[int] = set()
+        self._dying: Optional[float] = None
+        self._asked_to_stop = False
+        self._open = not self.wait_for_marker
+        self._tail: deque[str] = deque(maxlen=EXCERPT_LINES)
+        self._quoting = False
+        e = self.expectation
+        # A site's own log format (SGLANG_LOGGING_CONFIG_PATH) may stand before the text: something with a digit, without quotes.
+        prefix = r"^(?:[^'\"]{0,80}\d[^'\"]{0,40}[\]|:-] )?"
+        self._dispatcher = re.compile(prefix + re.escape(e.dispatcher) + r": (?P<kernels>decode=.*\S)\s*$") if e.dispatcher else None
+        self._ready = re.compile(prefix + re.escape(e.ready) + r"\s*$")
+
+    # -- input ---------------------------------------------------------------------------------------------------------------
+    def feed(self, raw: str) -> str:
+        """One line of the log. Returns the verdict so far."""
+        if self.verdict != WAITING:
+            return self.verdict
+        text = _CONTROL.sub("", _ANSI.sub("", raw)).rstrip()
+        if _ANSIBLE.search(text):
+            return self.verdict
+        marker = _START.match(text)
+        if marker:
+            self._on_marker(marker["id"])
+            return self.verdict
+        if not self._open:
+            return self.verdict
+        prefix = _PREFIX.match(text)
+        body = text[prefix.end() :] if prefix else text
+        rank = (prefix["ranks"].strip() if prefix else "") or "TP0"
+        stamp = _seconds(prefix["time"]) if prefix else None
+        self._keep(text)
+        self._note_progress(body)
+        if not _ACCESS.match(body):
+            self.diagnosis.feed(body)
+        self._read_stage(body, rank, stamp)
+        self._read_figures(body, rank)
+        self._read_end(body, text, stamp)
+        return self.verdict
+
+    def tick(self) -> str:
+        """Time passes without a line. Returns the verdict so far."""
+        if self.verdict != WAITING:
+            return self.verdict
+        now = self.clock()
+        if self._dying is not None and now - self._dying >= SETTLE:
+            self._die("")
+        elif now - self._begun >= self.timeout:
+            self._stall(
+                Cause(
+                    TIME_LIMIT,
+                    f"not ready after {self.timeout:.0f} s; the stage is '{self.stage}'",
+                    "raise the limit if this start may be that slow",
+                    "sglang_server_gate_timeout",
+                    self._tail[-1] if self._tail else "",
+                )
+            )
+        elif now - self._moved >= self.stall_timeout:
+            self._stall(self.diagnosis.cause_of_silence(self.stage, now - self._moved, self.next_stage()))
+        return self.verdict
+
+    def ended(self, status: str) -> str:
+        """The engine's process is gone, whatever the log said (ready, too). ``status`` is what is known of its end."""
+        if self.verdict in (WAITING, READY):
+            self._die(status)
+        return self.verdict
+
+    def seconds_to_tick(self) -> float:
+        """How long ``tick`` can wait for nothing to be missed."""
+        now = self.clock()
+        times = [self._begun + self.timeout, self._moved + self.stall_timeout]
+        if self._dying is not None:
+            times.append(self._dying + SETTLE)
+        return max(0.0, min(times) - now)
+
+    # -- output --------------------------------------------------------------------------------------------------------------
+    def next_stage(self) -> str:
+        """What should have followed the present stage, among what this start is expected to do."""
+        for stage in STAGES[ORDER[self.stage] + 1 :]:
+            if stage.name.startswith("draft") and self.expectation.count < 2:
+                continue
+            if stage.name in ("backend", "dispatcher") and not self.expectation.dispatcher:
+                continue
+            if stage.name not in self._stages:
+                return stage.name
+        return "ready"
+
+    def stages(self) -> list[dict[str, Any]]:
+        """Each stage reached, in order, with the seconds after the start at which it began."""
+        first_stamp = min((r.stamp for r in self._stages.values() if r.stamp is not None), default=None)
+        result = []
+        for stage in STAGES:
+            reached = self._stages.get(stage.name)
+            if reached is None:
+                continue
+            if reached.stamp is not None and first_stamp is not None:
+                seconds = reached.stamp - first_stamp
+            elif stage.name == "process":
+                seconds = 0.0
+            else:
+                seconds = reached.at - self._begun
+            result.append({"stage": stage.name, "what": stage.what, "at_s": round(max(seconds, 0.0), 1)})
+        return result
+
+    def result(self) -> dict[str, Any]:
+        """Everything that a module returns, apart from the excerpt."""
+        return {
+            "verdict": self.verdict,
+            "stage": self.stage,
+            "stages": self.stages(),
+            "seconds": round(self.clock() - self._begun, 1),
+            "figures": {**self.figures, "ranks": self.ranks},
+            "dispatcher": {"seen": max(self._dispatchers.values(), default=0), "wanted": self.expectation.count, "kernels": self._kernels},
+            "warnings_seen": list(self.diagnosis.warnings),
+            "cause": self.cause.as_dict() if self.cause else None,
+        }
+
+    def excerpt(self) -> list[str]:
+        """The last lines, without torchcodec's page of tracebacks."""
+        return list(self._tail)
+
+    # -- reading -------------------------------------------------------------------------------------------------------------
+    def _on_marker(self, found: str) -> None:
+        if not self.invocation_id or found == self.invocation_id:
+            self._open = True
+            self._moved = self.clock()
+        elif self._open:
+            self._finish(
+                DEAD,
+                Cause(
+                    SUPERSEDED,
+                    "another start began in this log: systemd started the unit again, or two servers write to one file",
+                    "look at why the first start ended; give each instance its own log file",
+                    "sglang_server_log_file",
+                    f"{MARKER}{found}",
+                ),
+            )
+
+    def _keep(self, text: str) -> None:
+        if "[start of libtorchcodec loading traceback]" in text:
+            self._quoting = True
+        if not self._quoting and text.strip():
+            self._tail.append(text)
+        if "[end of libtorchcodec loading traceback]" in text:
+            self._quoting = False
+
+    def _note_progress(self, body: str) -> None:
+        """A line counts as progress when it is new: neither a repeated warning nor somebody's health check."""
+        if not body.strip() or _ACCESS.match(body):
+            return
+        counter = _COUNTER.search(body)
+        key = hash(body if counter else _VOLATILE.sub("#", body))
+        if key not in self._seen:
+            self._moved = self.clock()
+            if len(self._seen) < _MOST_REMEMBERED:
+                self._seen.add(key)
+        if counter and self.on_progress:
+            self.on_progress(self.stage, body.strip()[:120], int(counter["done"]), int(counter["total"]))
+
+    def _read_stage(self, body: str, rank: str, stamp: Optional[float]) -> None:
+        if self._dispatcher:
+            match = self._dispatcher.search(body)
+            if match:
+                self._dispatchers[rank] = self._dispatchers.get(rank, 0) + 1
+                self._kernels = match["kernels"]
+        for stage in STAGES:
+            if not stage.pattern.search(body):
+                continue
+            name = stage.name
+            if name == "weights" and "free_before_weights_gb" in self.ranks.get(rank, {}):
+                self._drafting.add(rank)
+            if rank in self._drafting:
+                name = AS_DRAFT.get(name, name)
+            self._enter(name, stamp)
+            return
+
+    def _enter(self, name: str, stamp: Optional[float]) -> None:
+        if name not in self._stages:
+            self._stages[name] = Reached(self.clock(), stamp)
+        if ORDER[name] > ORDER[self.stage]:
+            self.stage = name
+            if self.on_stage:
+                self.on_stage(name, STAGES[ORDER[name]].what)
+
+    def _read_figures(self, body: str, rank: str) -> None:
+        if "server_args=ServerArgs(" in body:
+            for match in ARGUMENTS.finditer(body):
+                self.figures.setdefault(match["name"], literal(match["value"]))
+            return
+        scheduler = SCHEDULER.search(body)
+        if scheduler:
+            self.figures.update({name: number(value) for name, value in scheduler.groupdict().items() if value is not None})
+            return
+        for pattern, names in RANK_FIGURES:
+            found = pattern.search(body)
+            if found:
+                place = self.ranks.setdefault(rank, {})
+                if rank in self._drafting:
+                    place = place.setdefault("draft", {})
+                place.update({name: number(found[group]) for group, name in names.items() if found[group] is not None})
+                return
+
+    # -- ends ----------------------------------------------------------------------------------------------------------------
+    def _read_end(self, body: str, text: str, stamp: Optional[float]) -> None:
+        launcher = _END.match(text)
+        if launcher:
+            if not self.invocation_id or launcher["id"] == self.invocation_id:
+                self._die(launcher["status"])
+            return
+        if self._ready.search(body):
+            self._enter("ready", stamp)
+            self._on_ready(text)
+            return
+        if _DEATHS.search(body):
+            self._asked_to_stop = self._asked_to_stop or body.startswith("SIGTERM received.")
+            if self._dying is None:
+                self._dying = self.clock()
+        if self._dying is not None and _LAST_WORDS.search(body):
+            self._die("")
+
+    def _on_ready(self, text: str) -> None:
+        e = self.expectation
+        seen = max(self._dispatchers.values(), default=0)
+        if seen >= e.count:
+            self._finish(READY, None)
+            return
+        if seen == 0:
+            what = f"the server is up, but the line '{e.dispatcher}' of a {e.family.upper()} model never came: it runs other kernels"
+        else:
+            what = f"the server is up, but '{e.dispatcher}' came {seen} time(s), not {e.count}: the draft model is not running"
+        self._finish(
+            WRONG,
+            Cause(
+                NO_DISPATCHER,
+                what,
+                "compare the plan with the arguments that the engine printed (backend, speculation), and its release with the plan's",
+                "sglang_server_settings",
+                text.strip(),
+            ),
+        )
+
+    def _die(self, status: str) -> None:
+        known = self.diagnosis.known_cause()
+        if known is None and (self._asked_to_stop or "stopped as asked" in status):
+            evidence = self._tail[-1] if self._tail else ""
+            known = Cause(STOPPED, "somebody asked the server to stop while it was starting", "start it again", "", evidence)
+        self._finish(DEAD, known or self.diagnosis.cause_of_death(status))
+
+    def _stall(self, cause: Cause) -> None:
+        self._finish(STALLED, cause)
+
+    def _finish(self, verdict: str, cause: Optional[Cause]) -> None:
+        self.verdict = verdict
+        self.cause = cause
+
+
+def _seconds(stamp: str) -> float:
+    """The engine's local time as seconds; only differences are used."""
+    import calendar
+    import time
+
+    whole, _dot, fraction = stamp.replace(",", ".").partition(".")
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%d %H:%M:%S")) + (float(f"0.{fraction}") if fraction else 0.0)

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a start and the figures in its log, as patterns. They hold for the wording of SGLang 0.5.11 to 0.5.23."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a start, recognised by the line that begins it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    what: str
+
+
+def _stage(name: str, pattern: str, what: str) -> Stage:
+    return Stage(name, re.compile(pattern), what)
+
+
+# In the order of a start. A second "Load weight begin" of a rank is the draft model's, and so is what follows it.
+STAGES: tuple[Stage, ...] = (
+    _stage("process", r"(?!)", "start of the process, imports"),
+    _stage("arguments", r"Attention backend not specified|server_args=ServerArgs\(|^Spec v[12] is ", "arguments resolved"),
+    _stage("distributed", r"^Init (?:torch distributed|parallel) begin", "ranks connect"),
+    _stage("weights", r"^Load weight begin", "weights"),
+    _stage("memory", r"^Load weight end|^Mamba Cache is allocated|is allocated\..*#tokens", "state and KV pools"),
+    _stage("backend", r"^Using hybrid linear attention backend|^Linear attention kernel backend", "attention backend"),
+    _stage("dispatcher", r"^\w+ kernel dispatcher: ", "kernel dispatcher"),
+    _stage("graphs", r"^Capture (?!draft)(?:.* )?(?:cuda|CUDA) graph begin", "graph capture"),
+    _stage("draft weights", r"(?!)", "draft model's weights"),
+    _stage("draft memory", r"(?!)", "draft model's KV pool"),
+    _stage("draft dispatcher", r"(?!)", "draft model's kernel dispatcher"),
+    _stage("draft graphs", r"^Capture draft .*(?:cuda|CUDA) graph begin", "draft graph capture"),
+    _stage("scheduler", r"^max_total_num_tokens=\d+", "scheduler up"),
+    _stage("http", r"Uvicorn running on ", "HTTP open"),
+    _stage("warm-up", r'"GET /(?:get_)?model_info HTTP', "warm-up request"),
+    _stage("ready", r"(?!)", "ready"),
+)
+ORDER = {stage.name: index for index, stage in enumerate(STAGES)}
+AS_DRAFT = {"weights": "draft weights", "memory": "draft memory", "dispatcher": "draft dispatcher", "graphs": "draft graphs"}
+
+RANK_FIGURES: tuple[tuple[re.Pattern[str], dict[str, str]], ...] = (
+    (re.compile(r"^Load weight begin\. avail mem=(?P<a>[\d.]+) GB"), {"a": "free_before_weights_gb"}),
+    (
+        re.compile(r"^Load weight end\..* avail mem=(?P<a>[\d.]+) GB, mem usage=(?P<b>[\d.]+) GB"),
+        {"a": "free_after_weights_gb", "b": "weights_gb"},
+    ),
+    (
+        re.compile(
+            r"^Mamba Cache is allocated\. max_mamba_cache_size: (?P<a>\d+), conv_state size: (?P<b>[\d.]+)GB"
+            r", ssm_state size: (?P<c>[\d.]+)GB"
+            r"(?: intermediate_ssm_state_cache size: (?P<d>[\d.]+)GB intermediate_conv_window_cache size: (?P<e>[\d.]+)GB)?"
+        ),
+        {"a": "state_slots", "b": "conv_state_gb", "c": "ssm_state_gb", "d": "intermediate_ssm_gb", "e": "intermediate_conv_gb"},
+    ),
+    (
+        re.compile(r"is allocated\..*#tokens: (?P<a>\d+), K size: (?P<b>[\d.]+) GB, V size: (?P<c>[\d.]+) GB"),
+        {"a": "kv_tokens", "b": "k_gb", "c": "v_gb"},
+    ),
+    (re.compile(r"^Memory pool end\. avail mem=(?P<a>[\d.]+) GB"), {"a": "free_after_pools_gb"}),
+    (
+        re.compile(
+            r"^Capture .*(?:cuda|CUDA) graph end\. (?:Time elapsed: |elapsed=)(?P<a>[\d.]+) s[.,] mem usage=(?P<b>[\d.]+) GB"
+            r"[.,] avail mem=(?P<c>[\d.]+) GB"
+        ),
+        {"a": "graphs_s", "b": "graphs_gb", "c": "free_after_graphs_gb"},
+    ),
+)
+SCHEDULER = re.compile(
+    r"^max_total_num_tokens=(?P<max_total_num_tokens>\d+), chunked_prefill_size=(?P<chunked_prefill_size>-?\d+), "
+    r"max_prefill_tokens=(?P<max_prefill_tokens>\d+), max_running_requests=(?P<max_running_requests>\d+), "
+    r"context_len=(?P<context_len>\d+)(?:, available_gpu_mem=(?P<available_gpu_mem_gb>[\d.]+) GB)?"
+)
+# Of the arguments that the engine prints, only these: the rest of that line may hold secrets.
+ARGUMENTS = re.compile(
+    r"\b(?P<name>mem_fraction_static|attention_backend|page_size|tp_size|speculative_algorithm|speculative_num_steps|speculative_eagle_topk"
+    r"|speculative_num_draft_tokens|mamba_scheduler_strategy|mamba_radix_cache_strategy|disable_radix_cache|disable_overlap_schedule|load_format)"
+    r"=(?P<value>'[^']*'|None|True|False|-?[\d.]+)(?=[,)])"
+)
+
+
+def number(text: str) -> Any:
+    return float(text) if "." in text else int(text)
+
+
+def literal(text: str) -> Any:
+    if text.startswith("'"):
+        return text[1:-1]
+    if text in ("None", "True", "False"):
+        return {"None": None, "True": True, "False": False}[text]
+    return number(text)

@@ -1,0 +1,233 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Every recorded failure gets its own cause, and a near miss gets none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.inference.sglang.plugins.module_utils import _diagnosis as diagnosis_module
+from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import Diagnosis
+from ansible_collections.inference.sglang.plugins.module_utils._failure_catalogue import FAILURES, HANGS
+
+LOGS = Path(__file__).parent.parent / "data" / "logs"
+PREFIX = re.compile(r"^\[\d{4}-[^\]]*\] ")
+
+
+def read(name: str, **kwargs: object) -> Diagnosis:
+    diagnosis = Diagnosis(**kwargs)  # type: ignore[arg-type]
+    for line in (LOGS / f"{name}.log").read_text().splitlines():
+        diagnosis.feed(PREFIX.sub("", line))
+    return diagnosis
+
+
+CAUSES = {
+    "fail-draft-tokens-only": ("GATE-010", "speculative_eagle_topk"),
+    "fail-topk-missing": ("GATE-011", "speculative_eagle_topk"),
+    "fail-no-strategy": ("GATE-012", "mamba_scheduler_strategy"),
+    "fail-extra-buffer-without-radix": ("GATE-013", "disable_radix_cache"),
+    "fail-unknown-flag": ("GATE-020", "sglang_server_extra_args"),
+    "fail-no-model-dir": ("GATE-030", "sglang_server_model_path"),
+    "fail-not-enough-memory-ct129-tp2": ("GATE-040", "max_running_requests"),
+    "fail-mem-fraction-too-small": ("GATE-041", "mem_fraction_static"),
+    "fail-oom-draft-kv": ("GATE-043", "mem_fraction_static"),
+    "fail-tp2-on-one-gpu": ("GATE-050", "sglang_server_tensor_parallel_size"),
+    "fail-torchcodec": ("GATE-061", "inference_host_packages"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CAUSES))
+def test_every_recorded_failure_gets_its_cause(name: str) -> None:
+    code, variable = CAUSES[name]
+    cause = read(name).cause_of_death("status 137")
+    assert cause.code == code
+    assert variable in cause.variable
+    assert cause.evidence
+    assert cause.change
+
+
+def test_every_recorded_failure_is_in_the_table() -> None:
+    assert {path.stem for path in LOGS.glob("fail-*.log")} == set(CAUSES)
+
+
+@pytest.mark.parametrize("name", sorted(CAUSES))
+def test_without_its_entry_a_failure_is_unknown_and_not_another(name: str) -> None:
+    code = CAUSES[name][0]
+    # GATE-021 is the general case of GATE-020, and one "Not enough memory" the general case of the other.
+    also = {"GATE-020": {"GATE-021"}, "GATE-040": {"GATE-041"}, "GATE-041": {"GATE-040"}}.get(code, set())
+    rest = tuple(f for f in FAILURES if f.code != code and f.code not in also)
+    cause = read(name, failures=rest).cause_of_death("status 1")
+    assert cause.code in ("GATE-001", "GATE-002")
+
+
+def test_unknown_failure_shows_frame_and_exception() -> None:
+    cause = read("fail-tp2-on-one-gpu", failures=()).cause_of_death("status 137")
+    assert cause.code == "GATE-001"
+    assert "torch.AcceleratorError: CUDA error: invalid device ordinal" in cause.what
+    assert "torch/cuda/__init__.py:638 in set_device" in cause.what
+
+
+def test_the_first_exception_of_a_chain_is_shown() -> None:
+    cause = read("fail-no-model-dir", failures=()).cause_of_death("status 1")
+    assert "HFValidationError" in cause.what
+    assert "_validators.py:133" in cause.what
+
+
+def test_figures_tell_the_two_memory_failures_apart() -> None:
+    too_many = read("fail-not-enough-memory-ct129-tp2").cause_of_death()
+    assert "48 speculative requests" in too_many.what
+    assert "7.5 GB" in too_many.what
+    too_small = read("fail-mem-fraction-too-small").cause_of_death()
+    assert "0.005" in too_small.what
+
+
+@pytest.mark.parametrize("path", sorted(LOGS.glob("start-27b*.log")), ids=lambda path: path.stem)
+def test_a_good_start_has_no_cause_and_torchcodec_is_a_warning(path: Path) -> None:
+    diagnosis = read(path.stem)
+    assert diagnosis.known_cause() is None
+    assert any("torchcodec" in text for text in diagnosis.warnings)
+    assert sum("torchcodec" in text for text in diagnosis.warnings) == 1
+
+
+def test_a_killed_rank_is_named_from_the_surviving_one() -> None:
+    assert read("start-ct129-tp2-mtp-3-1-4-then-rank-killed").cause_of_death().code == "GATE-082"
+
+
+def test_a_root_cause_beats_an_earlier_consequence() -> None:
+    diagnosis = Diagnosis()
+    diagnosis.feed("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error: Connection reset by peer")
+    diagnosis.feed("Load weight end. elapsed=1 s, type=Qwen3_5ForConditionalGeneration, avail mem=1.00 GB, mem usage=2.00 GB.")
+    diagnosis.feed(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+        " GPU 0 has a total capacity of 47.41 GiB of which 1.00 GiB is free."
+    )
+    cause = diagnosis.cause_of_death()
+    assert cause.code == "GATE-046"
+    assert "2.00 GiB" in cause.what
+    assert "1.00 GiB" in cause.what
+
+
+def test_killed_and_silent_deaths_are_told_apart() -> None:
+    assert Diagnosis().cause_of_death("status 137: killed by signal 9 (SIGKILL), no stop was asked for").code == "GATE-003"
+    assert Diagnosis().cause_of_death("status 1").code == "GATE-002"
+
+
+def test_the_recorded_hang_is_named() -> None:
+    cause = read("hang-after-dispatcher-ct129-tp2").cause_of_silence("dispatcher", 300, "graphs")
+    assert cause.code == "GATE-090"
+    assert "enforce_disable_flashinfer_allreduce_fusion" in cause.variable
+    assert "'dispatcher'" in cause.what
+
+
+def test_the_same_silence_without_fusion_is_not_blamed_on_it() -> None:
+    diagnosis = Diagnosis()
+    for line in ("FlashInfer allreduce fusion is forcibly disabled via --x.", "[SymmDeviceMemory] Rank: 0"):
+        diagnosis.feed(line)
+    assert diagnosis.cause_of_silence("dispatcher", 300, "graphs").code == "GATE-007"
+
+
+# One line that an entry must recognise (where no recorded log has it), and one that looks alike and must not.
+LINES = [
+    ("GATE-014", "AssertionError: no_buffer do not support overlap schedule", "no_buffer supports no overlap schedule here"),
+    ("GATE-015", "AssertionError: mamba_track_interval 256 must be divisible by page_size 48", "mamba_track_interval 256, page_size 48"),
+    ("GATE-016", "AssertionError: Page size must be 1 for MambaRadixCache v1, got 128", "Page size is 1 for MambaRadixCache v1"),
+    ("GATE-021", "sglang serve: error: argument --port: invalid int value: 'x'", "INFO sglang serve has no error"),
+    (
+        "GATE-022",
+        "ValueError: User-specified context_length (300000) is greater than the derived context_length (262144).",
+        "context_length (300000)",
+    ),
+    ("GATE-023", "ValueError: chunked_prefill_size must be divisible by page_size", "chunked_prefill_size=4096 is divisible by page_size"),
+    (
+        "GATE-031",
+        "OSError: /root/models/x does not appear to have a file named config.json.",
+        "the model does appear to have a file named config.json",
+    ),
+    (
+        "GATE-032",
+        "safetensors_rust.SafetensorError: Error while deserializing header: MetadataIncompleteBuffer",
+        "no SafetensorError was seen",
+    ),
+    ("GATE-033", "FileNotFoundError: No such file or directory", "INFO: FileNotFoundError: No such file or directory was handled"),
+    (
+        "GATE-034",
+        "ValueError: The checkpoint you are trying to load has model type `qwen3_5` but Transformers does not recognize this architecture.",
+        "The checkpoint you are trying to load has model type qwen3_5",
+    ),
+    ("GATE-035", "ValueError: please pass the option `trust_remote_code=True`", "trust_remote_code=True"),
+    ("GATE-036", "ValueError: Qwen3NextForCausalLM has no SGLang implementation and", "Qwen3NextForCausalLM has an SGLang implementation"),
+    ("GATE-042", "RuntimeError: Loaded weights leave no GPU memory for the KV cache.", "Loaded weights leave 3 GB for the KV cache"),
+    ("GATE-044", "Exception: Capture cuda graph failed: CUDA error", "Capture cuda graph end."),
+    (
+        "GATE-045",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 50.00 MiB. GPU 0 has a total capacity of 47.41 GiB of which 1.00 MiB is free.",
+        "retrying after CUDA out of memory",
+    ),
+    (
+        "GATE-047",
+        "RuntimeError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre=1",
+        "The memory capacity is balanced.",
+    ),
+    ("GATE-051", "AssertionError: 24 is not divisible by 5", "24 is not divisible by 5, padding"),
+    ("GATE-052", "RuntimeError: CUDA error: no kernel image is available for execution on the device", "kernel image is available"),
+    (
+        "GATE-053",
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12040).",
+        "The NVIDIA driver on your system is new",
+    ),
+    (
+        "GATE-054",
+        "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum capability: 89.",
+        "quantization method fp8",
+    ),
+    ("GATE-055", "main.c:5:10: fatal error: Python.h: No such file or directory", "Python.h"),
+    ("GATE-056", "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.", "C compiler found"),
+    ("GATE-057", "FileNotFoundError: [Errno 2] No such file or directory: 'ninja'", "ninja: no work to do."),
+    ("GATE-058", "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist", "found nvcc"),
+    ("GATE-059", "ImportError: cannot import name 'fused_marlin_moe' from 'sgl_kernel' (x)", "imported sgl_kernel"),
+    ("GATE-060", "RuntimeError: NCCL error: unhandled system error", "sglang is using nccl==2.28.9"),
+    (
+        "GATE-070",
+        "[Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address already in use",
+        "bind on address ('0.0.0.0', 30000)",
+    ),
+    ("GATE-071", "ValueError: dist init at port 29500 is not available in 30 seconds", "port 29500 is available"),
+    ("GATE-072", "OSError: [Errno 28] No space left on device", "space left on device: 3 GB"),
+    ("GATE-073", "OSError: [Errno 24] Too many open files", "open files: 1024"),
+    ("GATE-074", "PermissionError: [Errno 13] Permission denied: '/nonexistent/.cache'", "Permission denied (publickey)."),
+    ("GATE-075", "sglang-default.service: A process of this unit has been killed by the OOM killer.", "OOM killer disabled"),
+    ("GATE-076", "sglang-x.service: Failed at step EXEC spawning /tmp/env/bin/python: No such file or directory", "Failed at something"),
+    ("GATE-080", "SchedulerWatchdog watchdog timeout (self.watchdog_timeout=300, self.soft=False)", "watchdog_timeout=300"),
+    ("GATE-081", "RuntimeError: Rank 1 scheduler died during initialization (exit code: -9). If exit code", "Rank 1 scheduler started"),
+    (
+        "GATE-083",
+        "Subprocess scheduler_0 (pid=1010) crashed with exit code -11. Triggering SIGQUIT...",
+        "Subprocess scheduler_0 (pid=1010) started",
+    ),
+    ("GATE-084", "Initialization failed. warmup error: Traceback (most recent call last):", "Initialization ended"),
+]
+
+
+@pytest.mark.parametrize(("code", "hit", "miss"), LINES, ids=[line[0] for line in LINES])
+def test_entry_has_a_line_and_a_near_miss(code: str, hit: str, miss: str) -> None:
+    good, bad = Diagnosis(), Diagnosis()
+    good.feed(hit)
+    bad.feed(miss)
+    found = good.known_cause()
+    assert found is not None
+    assert found.code == code
+    assert "{" not in found.what + found.change
+    assert bad.known_cause() is None
+
+
+def test_every_entry_is_tested() -> None:
+    tested = {line[0] for line in LINES} | {code for code, _variable in CAUSES.values()} | {"GATE-046", "GATE-082"}
+    assert {failure.code for failure in FAILURES} == tested
+
+
+def test_codes_are_unique() -> None:
+    own = [v for k, v in vars(diagnosis_module).items() if k.isupper() and isinstance(v, str) and v.startswith("GATE-")]
+    codes = [f.code for f in FAILURES] + [h.code for h in HANGS] + own
+    assert len(codes) == len(set(codes))

@@ -1,0 +1,389 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The gate over recorded starts, cut and mixed; no healthy one is refused and no other one passes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._log_gate import Expectation, LogGate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+LOGS = Path(__file__).parent.parent / "data" / "logs"
+GDN = "GDN kernel dispatcher"
+DISPATCHER = f"[2026-11-30 02:11:57 TP0] {GDN}: decode=TritonGDNKernel, extend=TritonGDNKernel, verify=TritonGDNKernel packed_decode=True"
+READY = "[2026-11-30 02:12:58] The server is fired up and ready to roll!"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def gate(count: int = 1, dispatcher: str | None = GDN, **kwargs: object) -> LogGate:
+    expectation = Expectation(dispatcher, count if dispatcher else 0, family="gdn" if dispatcher else "none")
+    return LogGate(expectation, kwargs.pop("clock", Clock()), **kwargs)  # type: ignore[arg-type]
+
+
+def lines_of(name: str) -> list[str]:
+    return (LOGS / f"{name}.log").read_text().splitlines()
+
+
+def until_ready(name: str) -> list[str]:
+    lines = lines_of(name)
+    return lines[: next(i for i, line in enumerate(lines) if "fired up" in line) + 1]
+
+
+def feed(subject: LogGate, lines: list[str]) -> str:
+    for line in lines:
+        if line.startswith("rc="):
+            subject.ended(f"status {line[3:]}")
+        else:
+            subject.feed(line)
+    return subject.verdict
+
+
+STARTS = sorted(path.stem for path in LOGS.glob("start-*.log"))
+SPECULATIVE = [name for name in STARTS if "mtp" in name]
+FAILURES = sorted(path.stem for path in LOGS.glob("fail-*.log"))
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_every_recorded_start_is_ready(name: str) -> None:
+    subject = gate(count=2 if "mtp" in name else 1)
+    assert feed(subject, lines_of(name)) == "ready"
+    assert subject.cause is None
+    assert subject.stages()[-1]["stage"] == "ready"
+    at = [stage["at_s"] for stage in subject.stages()]
+    assert at == sorted(at)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_no_recorded_failure_passes_even_where_nothing_is_expected(name: str) -> None:
+    subject = gate(dispatcher=None)
+    feed(subject, lines_of(name))
+    if subject.verdict == "waiting":
+        subject.ended("status 1")
+    assert subject.verdict == "dead"
+    assert subject.cause is not None
+    assert subject.cause.code not in ("GATE-001", "GATE-002", "GATE-003")
+
+
+@pytest.mark.parametrize("name", [n for n in FAILURES if "memory" in n or "oom" in n or "tp2" in n or "fraction" in n])
+def test_death_is_concluded_from_the_log_alone(name: str) -> None:
+    subject = gate(count=2)
+    for line in lines_of(name):
+        if not line.startswith("rc="):
+            subject.feed(line)
+    assert subject.verdict == "dead"
+
+
+def test_a_death_without_last_words_is_concluded_once_it_has_settled() -> None:
+    clock = Clock()
+    subject = gate(clock=clock)
+    lines = lines_of("fail-oom-draft-kv")
+    for line in lines[: next(i for i, line in enumerate(lines) if "Received sigquit" in line)]:
+        subject.feed(line)
+    assert subject.verdict == "waiting"
+    assert subject.seconds_to_tick() <= 0.5
+    clock.now += 0.5
+    assert subject.tick() == "dead"
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-043"
+
+
+@pytest.mark.parametrize("name", SPECULATIVE)
+def test_without_the_draft_dispatcher_the_server_is_wrong(name: str) -> None:
+    lines = until_ready(name)
+    last = max(i for i, line in enumerate(lines) if GDN in line)
+    subject = gate(count=2)
+    assert feed(subject, lines[:last] + lines[last + 1 :]) == "wrong"
+    assert subject.cause is not None
+    assert "1 time(s), not 2" in subject.cause.what
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_without_any_dispatcher_the_server_is_wrong(name: str) -> None:
+    subject = gate()
+    assert feed(subject, [line for line in until_ready(name) if GDN not in line]) == "wrong"
+
+
+def test_without_the_ready_line_nothing_is_ready() -> None:
+    subject = gate(count=2)
+    assert feed(subject, until_ready("start-ct129-tp2-mtp-3-1-4-then-rank-killed")[:-1]) == "waiting"
+
+
+def test_a_dispatcher_after_the_ready_line_does_not_count() -> None:
+    assert feed(gate(), [READY, DISPATCHER]) == "wrong"
+
+
+def test_the_same_line_of_another_rank_is_not_a_second_one() -> None:
+    assert feed(gate(count=2), [DISPATCHER, DISPATCHER.replace("TP0", "DP1 TP0"), READY]) == "wrong"
+    assert feed(gate(count=2), [DISPATCHER, DISPATCHER, READY]) == "ready"
+
+
+def test_another_family_does_not_satisfy() -> None:
+    assert feed(gate(), [DISPATCHER.replace("GDN", "KDA"), READY]) == "wrong"
+    assert feed(gate(dispatcher="KDA kernel dispatcher"), [DISPATCHER.replace("GDN", "KDA"), READY]) == "ready"
+
+
+def test_a_plain_transformer_needs_the_ready_line_only() -> None:
+    assert feed(gate(dispatcher=None), [READY]) == "ready"
+
+
+ANSIBLE = [
+    "Nov 30 02:11:57 ct129 ansible-wait_for[4242]: Invoked with path=/root/sglang_serve.log search_regex={text} timeout=600",
+    "Nov 30 02:11:57 ct129 python3[4242]: ansible-ansible.builtin.wait_for Invoked with path=/x search_regex={text}",
+    "Nov 30 02:11:57 ct129 ansible-inference.sglang.log_gate[1]: Invoked with gate={{'dispatcher': '{text}'}} unit=sglang-default",
+    "ansible-ansible.legacy.command: Invoked with _raw_params=grep -q {text}",
+]
+
+
+@pytest.mark.parametrize("template", ANSIBLE)
+def test_ansibles_own_logged_arguments_do_not_count(template: str) -> None:
+    for text in (DISPATCHER[26:], GDN, READY[22:]):
+        subject = gate()
+        subject.feed(template.format(text=text))
+        assert subject.verdict == "waiting"
+        assert subject.result()["dispatcher"]["seen"] == 0
+    subject = gate()
+    subject.feed(template.format(text=DISPATCHER))
+    assert feed(subject, [READY]) == "wrong"
+    subject = gate(dispatcher=None)
+    subject.feed(template.format(text=READY))
+    assert subject.verdict == "waiting"
+
+
+def test_a_quoted_ready_line_does_not_count() -> None:
+    subject = gate(dispatcher=None)
+    for line in (
+        "[2026-11-30 02:12:58] Receive: obj=GenerateReqInput(text='The server is fired up and ready to roll!')",
+        "[2026-11-30 02:12:58] text: 'when it says: The server is fired up and ready to roll!",
+        "The server is fired up and ready to roll! is what it says",
+    ):
+        subject.feed(line)
+    assert subject.verdict == "waiting"
+
+
+MARK = "inference.sglang: start {} at 2026-11-30 02:00:00"
+
+
+def test_stale_lines_of_an_earlier_start_do_not_count() -> None:
+    subject = gate(invocation_id="new", wait_for_marker=True)
+    feed(subject, [MARK.format("old"), *until_ready("start-27b-no-flags"), MARK.format("new")])
+    assert subject.verdict == "waiting"
+    assert feed(subject, [READY]) == "wrong"
+
+
+def test_an_earlier_failure_does_not_fail_this_start() -> None:
+    subject = gate(count=1, invocation_id="new", wait_for_marker=True)
+    assert feed(subject, [MARK.format("old"), *[x for x in lines_of("fail-oom-draft-kv") if "rc=" not in x]]) == "waiting"
+    assert feed(subject, [MARK.format("new"), *until_ready("start-27b-no-flags")]) == "ready"
+
+
+def test_without_a_marker_nothing_counts_in_a_file() -> None:
+    assert feed(gate(invocation_id="new", wait_for_marker=True), until_ready("start-27b-no-flags")) == "waiting"
+
+
+def test_another_start_in_the_same_log_ends_this_one() -> None:
+    subject = gate(invocation_id="new", wait_for_marker=True)
+    assert feed(subject, [MARK.format("new"), DISPATCHER, MARK.format("other"), READY]) == "dead"
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-005"
+
+
+def test_the_launchers_end_line_is_death_and_its_status_the_cause() -> None:
+    subject = gate(invocation_id="new")
+    feed(subject, [DISPATCHER, "inference.sglang: end old status 0: stopped as asked"])
+    assert subject.verdict == "waiting"
+    feed(subject, ["inference.sglang: end new status 137: killed by signal 9 (SIGKILL), no stop was asked for"])
+    assert subject.verdict == "dead"
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-003"
+
+
+def test_a_stop_during_the_start_is_named() -> None:
+    subject = gate(count=2)
+    assert feed(subject, lines_of("killed-spec-v1-during-start")) == "dead"
+    assert subject.cause is not None
+    assert subject.cause.code in ("GATE-004", "GATE-083")
+    subject = gate()
+    subject.feed("[2026-11-30 00:32:55] SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
+    subject.ended("status 0: stopped as asked")
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-004"
+
+
+def test_a_ready_server_that_is_gone_is_dead() -> None:
+    subject = gate()
+    assert feed(subject, [DISPATCHER, READY]) == "ready"
+    assert subject.ended("status 137: killed by signal 9") == "dead"
+
+
+def test_the_hang_ends_by_stall_and_names_the_stage() -> None:
+    clock = Clock()
+    subject = gate(count=2, clock=clock, stall_timeout=120)
+    feed(subject, lines_of("hang-after-dispatcher-ct129-tp2"))
+    assert subject.verdict == "waiting"
+    clock.now += 119
+    assert subject.tick() == "waiting"
+    for minute in range(3):  # somebody's health checks are no progress
+        subject.feed(f'[2026-11-30 02:0{minute}:00] INFO:     127.0.0.1:3531{minute} - "GET /health HTTP/1.1" 503 Service Unavailable')
+    clock.now += 2
+    assert subject.tick() == "stalled"
+    assert subject.cause is not None
+    assert "'dispatcher'" in subject.cause.what
+    assert subject.cause.code == "GATE-090"
+
+
+def test_an_unexplained_stall_names_stage_and_what_should_follow() -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=60)
+    subject.feed("[2026-11-30 02:04:10 TP0] Load weight begin. avail mem=46.23 GB")
+    clock.now += 61
+    assert subject.tick() == "stalled"
+    assert subject.cause is not None
+    assert "'weights'" in subject.cause.what
+    assert "'memory'" in subject.cause.what
+
+
+def test_progress_keeps_a_slow_start_alive_until_the_overall_limit() -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=60, timeout=600)
+    for shard in range(1, 20):
+        clock.now += 50
+        subject.feed(f"Multi-thread loading shards:  10% Completed | {shard}/20 [00:00<?, ?it/s]")
+        if subject.tick() != "waiting":
+            break
+    assert subject.verdict == "stalled"
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-008"
+    assert clock.now >= 1600
+
+
+def test_a_repeated_warning_is_no_progress() -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=60)
+    for second in range(70):
+        clock.now += 1
+        subject.feed(f"[2026-11-30 02:04:{second % 60:02d}] still waiting to acquire lock, {second} s so far")
+        subject.tick()
+    assert subject.verdict == "stalled"
+
+
+def test_figures_of_ct129() -> None:
+    subject = gate(count=2)
+    feed(subject, until_ready("start-ct129-tp2-mtp-3-1-4-then-rank-killed"))
+    figures = subject.result()["figures"]
+    assert figures["max_running_requests"] == 6
+    assert figures["max_total_num_tokens"] == 89197
+    assert figures["mem_fraction_static"] == 0.7167
+    assert figures["attention_backend"] == "fa3"
+    for rank in ("TP0", "TP1"):
+        place = figures["ranks"][rank]
+        assert place["weights_gb"] == 25.64
+        assert place["state_slots"] == 34
+        assert place["kv_tokens"] == 89197
+        assert place["free_after_pools_gb"] == 13.28
+        assert place["intermediate_ssm_gb"] == 1.97
+        assert place["draft"]["weights_gb"] == 2.82
+        assert place["draft"]["free_after_pools_gb"] == 10.04
+    names = [stage["stage"] for stage in subject.stages()]
+    for name in (
+        "arguments",
+        "distributed",
+        "weights",
+        "memory",
+        "dispatcher",
+        "graphs",
+        "draft weights",
+        "draft dispatcher",
+        "http",
+        "warm-up",
+        "ready",
+    ):
+        assert name in names
+
+
+NEWER = [
+    "[2026-11-30 02:11:53 TP0] Init parallel begin.",
+    "[2026-11-30 02:11:54 TP0] Init parallel ends. elapsed=0.81 s",
+    "[2026-11-30 02:11:56 TP0] Load weight begin. avail mem=46.23 GB",
+    "[2026-11-30 02:11:57 TP0] Load weight end. elapsed=0.32 s, type=Qwen3_5ForConditionalGeneration,"
+    " avail mem=20.59 GB, mem usage=25.64 GB.",
+    "[2026-11-30 02:11:57 TP0] Mamba Cache is allocated. max_mamba_cache_size: 34, conv_state size: 0.05GB, ssm_state size: 2.46GB ",
+    "[2026-11-30 02:11:58 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 89197, K size: 1.36 GB, V size: 1.36 GB",
+    "[2026-11-30 02:11:58 TP0] Memory pool end. avail mem=13.28 GB",
+    "[2026-11-30 02:11:58 TP0] Linear attention kernel backend: decode=triton, prefill=triton, verify=triton",
+    "[2026-11-30 02:11:58 TP0] Using hybrid linear attention backend for hybrid GDN models.",
+    DISPATCHER,
+    "[2026-11-30 02:11:59 TP0] Capture target decode CUDA graph begin. backend=full, bs=[1, 2], avail mem=13.19 GB",
+    "[2026-11-30 02:12:09 TP0] Capture target decode CUDA graph end. elapsed=10.11 s, mem usage=0.16 GB, avail mem=13.03 GB.",
+    READY,
+]
+
+
+def test_the_wording_of_later_releases() -> None:
+    subject = gate()
+    assert feed(subject, NEWER) == "ready"
+    place = subject.ranks["TP0"]
+    assert place["kv_tokens"] == 89197
+    assert place["graphs_s"] == 10.11
+    assert [s["stage"] for s in subject.stages()][1:] == ["distributed", "weights", "memory", "backend", "dispatcher", "graphs", "ready"]
+
+
+def test_colours_and_control_characters_are_ignored() -> None:
+    painted = [f"\x1b[32m{line[:22]}\x1b[0m{line[22:]}\x00\r" for line in NEWER]
+    assert feed(gate(), painted) == "ready"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=60).filter(lambda t: "kernel dispatcher" not in t), max_size=30))
+def test_junk_between_the_lines_changes_nothing(junk: list[str]) -> None:
+    lines = [part for line in NEWER for part in (line, *junk[:2])]
+    assert feed(gate(), lines) == "ready"
+    assert feed(gate(), junk) == "waiting"
+
+
+def test_secrets_do_not_reach_the_figures() -> None:
+    subject = gate()
+    subject.feed("[2026-11-30 02:11:25] server_args=ServerArgs(api_key='CANARY-1234', mem_fraction_static=0.8, page_size=1, tp_size=2)")
+    assert "CANARY" not in repr(subject.result())
+    assert subject.figures["tp_size"] == 2
+
+
+def test_excerpt_leaves_out_the_page_about_torchcodec() -> None:
+    subject = gate(count=2)
+    feed(subject, lines_of("fail-mem-fraction-too-small"))
+    text = "\n".join(subject.excerpt())
+    assert "libtorchcodec_core8" not in text
+    assert "Not enough memory" in text
+
+
+def test_stages_and_counters_are_reported_live() -> None:
+    stages: list[str] = []
+    counters: list[tuple[int, int]] = []
+    subject = gate(count=2, on_stage=lambda name, _what: stages.append(name), on_progress=lambda _s, _t, d, n: counters.append((d, n)))
+    feed(subject, until_ready("start-ct129-tp2-mtp-3-1-4-then-rank-killed"))
+    assert stages[-1] == "ready"
+    assert "draft weights" in stages
+    assert (6, 6) in counters
+
+
+def test_a_plan_that_expects_no_line_of_a_dispatcher_is_refused() -> None:
+    with pytest.raises(SglangError, match="expects it no time"):
+        Expectation.from_plan({"dispatcher": GDN, "dispatcher_count": 0})
+    assert Expectation.from_plan({"family": "none", "dispatcher": None, "dispatcher_count": 0}).count == 0
+    assert Expectation.from_plan({"family": "gdn", "dispatcher": GDN, "dispatcher_count": 2}).count == 2
+
+
+def test_recorded_logs_name_no_machine() -> None:
+    for path in LOGS.glob("*"):
+        assert not re.search(r"/work/|shared/|/tmp/(?!none)", path.read_text()), path.name
