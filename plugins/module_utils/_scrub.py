@@ -1,0 +1,118 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets out of command lines, before a person or a log sees them.
+
+It errs on the side of hiding: a harmless value after an option that sounds secret is hidden too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+HIDDEN = "***"
+
+# Whole words of an option's or variable's name. Whole words, so that --tokenizer-path, --max-total-tokens
+# and --speculative-num-draft-tokens stay readable.
+_SECRET_WORDS = frozenset(
+    [
+        *("apikey", "auth", "authentication", "authorization", "bearer", "cookie", "credential", "credentials", "key", "keys"),
+        *("pass", "passphrase", "passwd", "password", "pat", "pwd", "secret", "secrets", "token"),
+    ]
+)
+# argparse takes any unambiguous beginning of an option: --api-k, --admin.
+_SECRET_OPTIONS = ("--api-key", "--admin-api-key")
+_SHORTEST_ABBREVIATION = len("--ap")
+
+_NAME = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*")
+_WORD_EDGE = re.compile(r"[-_.]+|(?<=[a-z0-9])(?=[A-Z])")
+_URL_USER = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
+_QUERY_OR_FIELD = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;}\]\"']+)")
+_KNOWN_SHAPES = re.compile(r"\b(?:hf_|sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{6,}")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value given under this option or variable name must not be shown."""
+    words = {word.lower() for word in _WORD_EDGE.split(name.lstrip("-")) if word}
+    if words & _SECRET_WORDS:
+        return True
+    dashed = name.lower().replace("_", "-")
+    return len(dashed) >= _SHORTEST_ABBREVIATION and any(option.startswith(dashed) for option in _SECRET_OPTIONS)
+
+
+def scrub_text(text: str) -> str:
+    """One word of a command line, or free text: known token shapes, URL users, and fields with a secret name."""
+
+    def field(match: re.Match[str]) -> str:
+        if not is_secret_name(match["name"]):
+            return match[0]
+        return f"{match['name']}{match['between']}{HIDDEN}"
+
+    text = _URL_USER.sub(rf"\g<scheme>{HIDDEN}@", text)
+    text = _QUERY_OR_FIELD.sub(field, text)
+    return _KNOWN_SHAPES.sub(HIDDEN, text)
+
+
+def scrub_arguments(arguments: Sequence[str]) -> list[str]:
+    """A command line's words with every secret value replaced."""
+    clean: list[str] = []
+    hide_next = False
+    for argument in arguments:
+        if hide_next:
+            clean.append(HIDDEN)
+            hide_next = False
+            continue
+        name, equals, _value = argument.partition("=")
+        if equals and _NAME.fullmatch(name) and is_secret_name(name):
+            clean.append(f"{name}={HIDDEN}")
+            continue
+        if argument.startswith("-") and _NAME.fullmatch(argument) and is_secret_name(argument):
+            hide_next = True
+            clean.append(argument)
+            continue
+        if argument.lower() == "bearer":
+            hide_next = True
+        clean.append(_scrub_nested(argument) if any(c.isspace() for c in argument) else scrub_text(argument))
+    return clean
+
+
+def _scrub_nested(argument: str) -> str:
+    """A whole command in one word, as in ``bash -c "HF_TOKEN=… sglang serve --api-key …"``, a header, or a JSON document."""
+    try:
+        document = json.loads(argument)
+    except ValueError:
+        pass
+    else:
+        return json.dumps(_scrub_document(document))
+    try:
+        words = shlex.split(argument)
+    except ValueError:
+        return _until_secret(argument)
+    # One quoted word would be split again for ever; and a header's value may have several words.
+    if argument in words or any(word.endswith(":") and is_secret_name(word[:-1]) for word in words):
+        return _until_secret(argument)
+    return " ".join(scrub_arguments(words))
+
+
+def _scrub_document(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: HIDDEN if is_secret_name(str(name)) else _scrub_document(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_scrub_document(inner) for inner in value]
+    return scrub_text(value) if isinstance(value, str) else value
+
+
+def _until_secret(text: str) -> str:
+    """Text that no shell would split: shown as far as the first name that sounds secret."""
+    for match in re.finditer(_NAME, text):
+        if is_secret_name(match[0]):
+            return f"{scrub_text(text[: match.start()])}{match[0]} {HIDDEN}"
+    return scrub_text(text)
+
+
+def command_line(arguments: Iterable[str], limit: int = 400) -> str:
+    """The scrubbed command line as one string of at most ``limit`` characters."""
+    text = " ".join(scrub_arguments(list(arguments)))
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

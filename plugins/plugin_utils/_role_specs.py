@@ -1,0 +1,28 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The names of all role variables, from the argument specs of this collection. They lie on the controller."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+_ROLES = Path(__file__).resolve().parents[2] / "roles"
+
+# What a role sets for the roles after it.
+ROLE_OUTPUTS = frozenset({"ml_env_current", "model_shards_published"})
+# A prefix of ours is guarded whether or not its role is here yet.
+PREFIXES = frozenset({"inference_host", "ml_env", "model_shards", "sglang_server", "sglang_router", "fleet_rollout"})
+
+
+@cache
+def known_variables(roles: Path = _ROLES) -> frozenset[str]:
+    """Every option of every entry point of every role, and what roles set."""
+    names: set[str] = set(ROLE_OUTPUTS)
+    for path in roles.glob("*/meta/argument_specs.yml"):
+        specs = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("argument_specs", {})
+        for entry_point in specs.values():
+            names.update(entry_point.get("options") or {})
+    return frozenset(names)
