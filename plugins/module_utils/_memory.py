@@ -1,0 +1,334 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The memory plan: what one rank holds, what is left, and the three numbers chosen for the declared load."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
+from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Pools, Shapes, Split, demand, divide, ratio_for
+from ansible_collections.inference.sglang.plugins.module_utils._releases import CardDefaults, Release
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
+from ansible_collections.inference.sglang.plugins.module_utils._weights import RankWeights
+
+KV_BYTES = {"fp8_e5m2": 1, "fp8_e4m3": 1, "bf16": 2, "bfloat16": 2}
+STATE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Constants that no formula gives: fitted to five starts of Qwen3.6-27B's shape on H200s, SGLang 0.5.11 (GiB)."""
+
+    card_reserve: float = 0.60
+    """Of nvidia-smi's total, what CUDA does not show."""
+    context: float = 0.58
+    """CUDA context and the process's first buffers, before the group starts."""
+    group_single: float = 0.09
+    group_many: float = 0.93
+    """NCCL and its buffers: 1.01 GiB seen with two ranks."""
+    load_single: float = 0.10
+    load_many: float = 0.16
+    """Beside the tensors themselves: rotary caches and the allocator's rounding."""
+    before_pools: float = 0.045
+    """Allocated between the end of loading and the sizing of the pools."""
+    workspace: float = 0.09
+    graph_base: float = 0.12
+    graph_token: float = 0.0035
+    draft_graph_base: float = 0.06
+    draft_graph_token: float = 0.003
+    # The margin that a plan keeps free after the start, beside the activations.
+    runtime: float = 0.5
+    vision: float = 1.5
+    margin: float = 2.0
+    margin_share: float = 0.04
+    load_margin: float = 0.5
+    highest_fraction: float = 0.88
+    """The highest fraction that was measured under load."""
+    lowest_fraction: float = 0.1
+
+
+CALIBRATION = Calibration()
+CALIBRATION_SOURCE = "measured on one and two H200, SGLang 0.5.11"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The declared load."""
+
+    context_tokens: int
+    concurrency: Optional[int]
+    declared: bool
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything the sizing needs, for one rank."""
+
+    shapes: Shapes
+    before: float
+    after: float
+    """GiB free when the pools are sized."""
+    total: float
+    draft: float
+    draft_embedding: float
+    steps: int
+    activation: float
+    has_vision: bool
+    reserve: float
+    graph_requests: int
+    counted_first: bool
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A choice and what comes of it."""
+
+    fraction: float
+    split: Split
+    pools: Pools
+    rest: float
+    free_after_pools: float
+    lowest_at_start: float
+    free: float
+
+    def serves(self, requests: int, context_tokens: int) -> bool:
+        """Whether so many requests of that length run at once."""
+        return self.pools.works and self.pools.running >= requests and self.pools.tokens >= requests * context_tokens
+
+
+def card_defaults(release: Release, memory_mib: int) -> CardDefaults:
+    """What the engine picks by itself for a card of this size."""
+    for row in release.card_defaults:
+        if row.below_mib == 0 or memory_mib < row.below_mib:
+            return row
+    return release.card_defaults[-1]
+
+
+def engine_default_fraction(profile: ModelProfile, release: Release, memory_mib: int, size: int, speculative: bool) -> Optional[float]:
+    """The fraction 0.5.11 would pick by itself for a model with a vision tower; None where it was not checked."""
+    if profile.vision is None or not release.piecewise_off_for_vision:
+        return None
+    defaults = card_defaults(release, memory_mib)
+    requests = defaults.graph_requests_small_tp if size < 4 else defaults.graph_requests_large_tp
+    reserved = 512 + 1.5 * max(defaults.chunked_prefill_size, 2048) + 2 * requests + 1024 * size / 8
+    if memory_mib > 60 * 1024:
+        reserved = max(reserved, 10 * 1024)
+    reserved += release.speculation_reserve_mib if speculative else 0
+    # The engine looks for num_hidden_layers in vision_config, does not find it here, and takes 24.
+    complexity = 24 * profile.vision.hidden_size**2 / (24 * 1024**2)
+    factor = 0.95 * max(0.8, min(1.05, 1 - 0.1 * (complexity - 1)))
+    return round((memory_mib - reserved) / memory_mib, 3) * factor
+
+
+def slot_bytes(profile: ModelProfile, size: int, dtype: str) -> int:
+    """One recurrent state of one request on one rank."""
+    state = profile.state
+    if profile.recurrent_family != "gdn":
+        return 0
+    assert state.key_heads and state.key_head_dim and state.value_heads and state.value_head_dim and state.conv_kernel
+    channels = (2 * state.key_heads * state.key_head_dim + state.value_heads * state.value_head_dim) // size
+    temporal = state.value_heads // size * state.key_head_dim * state.value_head_dim
+    return profile.layers.count("recurrent") * (channels * (state.conv_kernel - 1) * 2 + temporal * STATE_BYTES[dtype])
+
+
+def token_bytes(profile: ModelProfile, size: int, width: int, layers: int) -> int:
+    """KV cache of one token on one rank; heads are repeated where there are fewer than ranks."""
+    return max(1, profile.kv_heads // size) * (profile.head_dim + (profile.v_head_dim or profile.head_dim)) * layers * width
+
+
+def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
+    """An upper estimate of what one prefill chunk needs beside the weights and pools."""
+    hidden = profile.hidden_size
+    values = 16.0 * hidden
+    if profile.experts:
+        values += 8 * (2.0 * hidden + 6.0 * ((profile.expert_size or 0) + profile.shared_expert_size) / size)
+    else:
+        values += 6.0 * (profile.intermediate_size or 0) / size
+    values += 8.0 * profile.heads * profile.head_dim / size
+    state = profile.state
+    if profile.recurrent_family == "gdn":
+        assert state.key_heads and state.key_head_dim and state.value_heads and state.value_head_dim
+        values += 8.0 * (state.key_heads * state.key_head_dim + state.value_heads * state.value_head_dim) / size
+        values += state.value_heads / size * state.key_head_dim * state.value_head_dim * 8.0 / 64
+    return values * chunk / GIB
+
+
+def _slots_per_request(release: Release, settings: Fields, strategy: str) -> int:
+    if strategy == "radix_off":
+        return 1
+    overlap = settings.boolean("disable_overlap_schedule") is not True
+    if strategy == "extra_buffer_lazy":
+        return release.slots_base + release.slots_extra_buffer_no_overlap
+    if strategy == "extra_buffer":
+        return release.slots_base + (release.slots_extra_buffer_overlap if overlap else release.slots_extra_buffer_no_overlap)
+    return release.slots_base
+
+
+def _kv_width(profile: ModelProfile, settings: Fields, dtype_bytes: int) -> int:
+    name = settings.text("kv_cache_dtype") or "auto"
+    if name == "auto":
+        fp8 = profile.quantization is not None and profile.quantization.kv_cache == "FP8"
+        return 1 if fp8 else dtype_bytes
+    if name not in KV_BYTES:
+        raise settings.wrong("kv_cache_dtype", "auto, " + ", ".join(sorted(KV_BYTES)) + ": others have no memory rule yet")
+    return KV_BYTES[name]
+
+
+def make_shapes(profile: ModelProfile, release: Release, settings: Fields, size: int, speculation: Speculation, page_size: int) -> Shapes:
+    """Sizes of slots and tokens for one rank."""
+    width = _kv_width(profile, settings, 2)
+    state_dtype = settings.text("mamba_ssm_dtype") or profile.state.dtype or "float32"
+    if state_dtype not in STATE_BYTES:
+        state_dtype = "float32"  # as the engine does, with a warning
+    draft = speculation.num_draft_tokens or 0
+    return Shapes(
+        slot_bytes=slot_bytes(profile, size, state_dtype),
+        token_bytes=token_bytes(profile, size, width, profile.layers.count("full_attention")),
+        draft_token_bytes=token_bytes(profile, size, width, 1) if draft else 0,
+        draft_tokens=draft,
+        slots_per_request=_slots_per_request(release, settings, speculation.strategy),
+        radix=settings.boolean("disable_radix_cache") is not True,
+        context_length=settings.integer("context_length", 1) or profile.max_context or 32768,
+        page_size=page_size,
+        joint=release.joint_pool_rule,
+    )
+
+
+def make_setup(
+    profile: ModelProfile,
+    release: Release,
+    settings: Fields,
+    size: int,
+    memory_mib: int,
+    available_gib: Optional[float],
+    weights: RankWeights,
+    speculation: Speculation,
+    page_size: int,
+) -> Setup:
+    """One rank of a plan, ready to be sized."""
+    constants = CALIBRATION
+    total = memory_mib / 1024
+    group = constants.group_many if size > 1 else constants.group_single
+    before = available_gib if available_gib is not None else total - constants.card_reserve - constants.context - group
+    load = constants.load_many if size > 1 else constants.load_single
+    draft = weights.draft / GIB if speculation.enabled else 0.0
+    after = before - (weights.target or 0.0) / GIB - load - constants.before_pools
+    if release.draft_counted_first:
+        after -= draft
+    defaults = card_defaults(release, memory_mib)
+    chunk = settings.integer("chunked_prefill_size", -1, 1 << 20) or defaults.chunked_prefill_size
+    if chunk <= 0:
+        chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
+    graph = defaults.graph_requests_small_tp if size < 4 else defaults.graph_requests_large_tp
+    own = settings.integer("cuda_graph_max_bs", 1, 1 << 16) or settings.integer("cuda_graph_max_bs_decode", 1, 1 << 16)
+    return Setup(
+        shapes=make_shapes(profile, release, settings, size, speculation, page_size),
+        before=before,
+        after=after,
+        total=total,
+        draft=draft,
+        draft_embedding=weights.draft_own_embedding / GIB if speculation.enabled else 0.0,
+        steps=speculation.num_steps or 0,
+        activation=activation_gib(profile, size, chunk),
+        has_vision=profile.vision is not None,
+        reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
+        graph_requests=own or graph,
+        counted_first=release.draft_counted_first,
+    )
+
+
+def graphs_gib(setup: Setup, running: int) -> tuple[float, float]:
+    """CUDA graphs of the target and of the draft."""
+    tokens = min(running, setup.graph_requests) * max(1, setup.shapes.draft_tokens)
+    target = CALIBRATION.graph_base + CALIBRATION.graph_token * tokens
+    draft = CALIBRATION.draft_graph_base + CALIBRATION.draft_graph_token * tokens if setup.steps > 1 else 0.0
+    return target, draft
+
+
+def keep_free(setup: Setup) -> float:
+    """GiB a plan leaves free after the start: activations, image processing, and the stated margin."""
+    constants = CALIBRATION
+    margin = max(constants.margin, constants.margin_share * setup.total)
+    return setup.activation + constants.runtime + (constants.vision if setup.has_vision else 0.0) + margin
+
+
+def rest_gib(setup: Setup, fraction: float) -> float:
+    """What the engine divides into pools at a fraction."""
+    return setup.after - setup.before * (1 - fraction) - setup.reserve
+
+
+def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
+    """The start, step by step, with given numbers."""
+    rest = rest_gib(setup, fraction)
+    pools = divide(setup.shapes, split, rest * GIB)
+    after_pools = setup.after - pools.bytes_used / GIB
+    target_graphs, draft_graphs = graphs_gib(setup, pools.running)
+    loaded = after_pools - CALIBRATION.workspace - target_graphs
+    draft_kv = 0.0 if setup.shapes.joint else pools.tokens * setup.shapes.draft_token_bytes / GIB
+    draft = 0.0 if setup.counted_first else setup.draft
+    # Its own embedding and head exist until they are replaced by the target's.
+    lowest = loaded - draft - draft_kv - (0.0 if setup.counted_first else setup.draft_embedding)
+    return Sized(fraction, split, pools, rest, after_pools, lowest, loaded - draft - draft_kv - draft_graphs)
+
+
+def budget_gib(setup: Setup, running: int) -> float:
+    """What the pools may take in all so that enough stays free after the start."""
+    target_graphs, draft_graphs = graphs_gib(setup, running)
+    fixed = CALIBRATION.workspace + target_graphs
+    draft = 0.0 if setup.counted_first else setup.draft
+    embedding = 0.0 if setup.counted_first else setup.draft_embedding
+    needed = fixed + draft + max(draft_graphs + keep_free(setup), embedding + CALIBRATION.load_margin)
+    share = 1.0
+    if setup.shapes.draft_token_bytes and not setup.shapes.joint:
+        # The draft layer's own KV cache comes on top of each token, outside the engine's budget.
+        share += setup.shapes.draft_token_bytes / setup.shapes.token_bytes
+    left = setup.after - needed
+    return left / share if left > 0 else left
+
+
+def fraction_for(setup: Setup, running: int) -> float:
+    """The fraction whose pools take the budget, no more than was ever measured."""
+    wanted = 1 - (setup.after - setup.reserve - budget_gib(setup, running)) / setup.before
+    highest, lowest = CALIBRATION.highest_fraction, CALIBRATION.lowest_fraction
+    return max(lowest, min(highest, math.ceil(wanted * 1000) / 1000))
+
+
+def most_requests(setup: Setup, context_tokens: int, limit: int, fraction: Optional[float]) -> int:
+    """How many requests of a length fit, at a given fraction or the one a plan would choose."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        rest = rest_gib(setup, fraction if fraction is not None else fraction_for(setup, middle)) * GIB
+        if demand(setup.shapes, middle, context_tokens) <= rest:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def choose(setup: Setup, workload: Workload, given: Split, fixed: dict[str, Any]) -> Sized:
+    """The numbers for a load. `fixed` names those the operator set: fraction, running, ratio, pinned."""
+    fraction = fixed.get("fraction")
+    limit = workload.concurrency or setup.graph_requests
+    if "running" in fixed:
+        limit = fixed["running"]
+    requests = max(1, most_requests(setup, workload.context_tokens, limit, fraction))
+    best: Optional[Sized] = None
+    for count in range(requests, max(0, requests - 3), -1):
+        running = fixed.get("running", count)
+        used = fraction if fraction is not None else fraction_for(setup, running)
+        ratio = fixed.get("ratio")
+        if ratio is None and "pinned" not in fixed:
+            ratio = ratio_for(setup.shapes, count, workload.context_tokens, rest_gib(setup, used) * GIB)
+        split = replace(given, running=running, ratio=ratio if ratio is not None else given.ratio)
+        sized = size_with(setup, used, split)
+        if best is None or (sized.pools.running, sized.pools.tokens) > (best.pools.running, best.pools.tokens):
+            best = sized
+        if sized.serves(count, workload.context_tokens):
+            return sized
+    assert best is not None
+    return best

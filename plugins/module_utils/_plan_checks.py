@@ -1,0 +1,175 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a launch plan refuses, and the choices that need no arithmetic: size of the group, page size, advice."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils import _tensor_parallel
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
+from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
+from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence
+from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes
+
+_SM100 = (100, 103)
+
+
+def refuse_later_features(drafter_config: object, nodes: object) -> None:
+    """Refuse what the interface has a place for, but nothing derives yet."""
+    if drafter_config is not None:
+        raise SglangError("An external drafter is not planned by this release of the collection.", found="drafter_config", wanted="nothing")
+    if isinstance(nodes, bool) or nodes != 1:
+        raise SglangError("Several nodes are not planned by this release of the collection.", found=f"nodes: {shown(nodes)}", wanted="1")
+
+
+def need_gpus(cards: list[Gpu]) -> list[Gpu]:
+    """The cards, of which there has to be one."""
+    if not cards:
+        raise SglangError(
+            "No GPU is known, so nothing can be sized.",
+            found="gpus: []",
+            wanted="a list of {name, memory_mib, compute_capability}",
+            next_step="Install NVIDIA's driver, or declare inference_host_gpus in the inventory.",
+        )
+    return cards
+
+
+def refuse_unplanned(profile: ModelProfile, release: Release, on_cpu: bool) -> None:
+    """Refuse models for which nothing is derived yet."""
+    architecture = profile.architecture
+    family = profile.recurrent_family
+    if family not in ("gdn", "none"):
+        raise SglangError(
+            f"{architecture.name} has {family} layers, for which no launch plan is derived yet.",
+            found=f"recurrent family {family}",
+            wanted="a Gated-DeltaNet hybrid (Qwen3.5, Qwen3.6, Qwen3-Next) or a plain transformer",
+        )
+    if profile.is_mla or profile.layers.count("sliding_attention") or not architecture.sizing:
+        what = "latent attention" if profile.is_mla else "its layers"
+        raise SglangError(
+            f"{architecture.name} has no memory rule yet ({what}), so no launch plan is derived for it.",
+            found=f"layers: {shown(dict(profile.layers.spelled))}",
+            wanted="grouped-query attention in every attention layer",
+        )
+    if family == "gdn" and architecture.name not in release.gdn_architectures:
+        raise SglangError(
+            f"SGLang {release.version} does not serve {architecture.name}.",
+            found=f"architectures: {architecture.name}",
+            wanted="one of " + ", ".join(sorted(release.gdn_architectures)),
+            next_step="Take a release that serves the text-only class, or the checkpoint with its multimodal wrapper.",
+        )
+    if family == "gdn" and on_cpu:
+        raise SglangError(
+            "Gated-DeltaNet models are not served on a CPU: the engine's packages hold no CPU kernels for them.",
+            found="device: cpu",
+            wanted="a GPU, or a plain transformer",
+        )
+
+
+def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[Gpu]) -> None:
+    """Refuse weights that the cards cannot run."""
+    quantization = profile.quantization
+    if quantization is None or gpu is None:
+        return
+    method = quantization.engine_method
+    minimum = dict(release.minimum_capability).get(method, 0)
+    if gpu.capability < minimum:
+        raise SglangError(
+            f"{method} weights do not run on {gpu.name}.",
+            found=f"compute capability {gpu.capability_text}",
+            wanted=f"{minimum // 10}.{minimum % 10} or higher in SGLang {release.version}",
+            next_step="Take another checkpoint of the model (bf16, or a quantisation this card supports), or other GPUs.",
+        )
+    if quantization.method == "mlx":
+        raise SglangError("An MLX checkpoint does not run on NVIDIA GPUs.", found=f"quantization: {method}", wanted="the original weights")
+
+
+def smallest(gpus: list[Gpu]) -> Gpu:
+    """The card that limits a plan."""
+    return min(gpus, key=lambda gpu: (gpu.memory_mib, gpu.capability, gpu.name))
+
+
+def choose_size(profile: ModelProfile, wishes: Wishes, wanted: object, gpus: list[Gpu], on_cpu: bool) -> tuple[int, str, str]:
+    """How many GPUs to split over: (number, why, source)."""
+    asked = wishes.fields.integer("tensor_parallel_size", 1, _tensor_parallel.MAXIMUM)
+    if wanted not in (None, 0, "", "0"):
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= _tensor_parallel.MAXIMUM:
+            raise SglangError("tensor_parallel_size cannot be used.", found=shown(wanted), wanted="a whole number, or 0 to derive it")
+        if asked is not None and asked != wanted:
+            raise SglangError(
+                "Two sizes of tensor parallelism are set.",
+                found=f"tensor_parallel_size {wanted}, {SETTINGS} {asked}",
+                wanted="one of the two",
+            )
+        asked = int(wanted)
+    available = 1 if on_cpu else len(gpus)
+    if asked is not None:
+        _tensor_parallel.check(profile, asked, available)
+        if asked > available and not on_cpu:
+            raise SglangError(
+                f"Tensor parallelism over {asked} GPUs needs more GPUs than there are.",
+                found=f"{available} GPUs",
+                wanted=f"{asked}",
+                next_step="Lower sglang_server_tensor_parallel_size, or give the instance more GPUs (sglang_server_gpus).",
+            )
+        return asked, f"{asked}, as set; every sharded dimension divides", SETTINGS
+    sizes = _tensor_parallel.working_sizes(profile, available)
+    if not sizes:
+        _tensor_parallel.check(profile, 1, available)
+    size = sizes[-1]
+    return size, f"{size} of {available} GPUs: the largest size that divides every sharded dimension", "config.json"
+
+
+def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: Gpu) -> tuple[int, Optional[str]]:
+    """Tokens of a cache page, with a note where the engine picks it by itself."""
+    own = wishes.integer("page_size", 1, 1 << 20)
+    if own is not None:
+        return own, None
+    auto = wishes.text("attention_backend") is None and speculation.strategy != "none"
+    if gpu.capability in _SM100 and speculation.enabled and auto:
+        return 64, (
+            f"On compute capability {gpu.capability_text} SGLang {release.version} answers speculative_eagle_topk 1 with "
+            "attention backend trtllm_mha and page size 64."
+        )
+    return 1, None
+
+
+def check_environment(release: Release, environment: object) -> list[str]:
+    """Variables that the release no longer reads."""
+    warnings = []
+    for name in plain_mapping(environment, "sglang_server_environment"):
+        gone = dict(release.removed_environment).get(name)
+        if gone is not None:
+            warnings.append(f"{name} means nothing to SGLang {release.version}: {gone}.")
+    return warnings
+
+
+def warnings(
+    profile: ModelProfile, release: Release, speculation: Speculation, gpus: list[Gpu], size: int, evidence: Evidence
+) -> list[str]:
+    """What a person should know beside the figures."""
+    found = []
+    if speculation.provisional:
+        found.append("Speculation is provisional: the headers of the weights were not read, and only they can tell.")
+    elif speculation.enabled and evidence.kind == "index":
+        found.append("MTP tensors are named by the index only; the shards' headers were not read.")
+    if len({(gpu.name, gpu.memory_mib, gpu.capability) for gpu in gpus}) > 1:
+        found.append("The GPUs are not alike; the plan reckons with the smallest.")
+    if gpus and size < len(gpus):
+        found.append(f"{len(gpus) - size} of {len(gpus)} GPUs stay idle.")
+    if size > 1 and gpus and smallest(gpus).capability in (90, *_SM100):
+        found.append(
+            "With several such GPUs SGLang turns FlashInfer's allreduce fusion on by itself. Where its start hangs after the dispatcher "
+            "line, set enforce_disable_flashinfer_allreduce_fusion: true."
+        )
+    quantization = profile.quantization
+    if quantization is not None and quantization.mtp_unquantized is False and speculation.enabled:
+        found.append("The checkpoint's list of unquantised modules does not name mtp: watch the accept length.")
+    if not release.memory_measured:
+        found.append(f"Memory figures for SGLang {release.version} are calculated from its source, not measured.")
+    return found

@@ -1,0 +1,238 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The memory section of a plan: the verdict, the sum behind it, and what would fit instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils import _memory, _tensor_parallel
+from ansible_collections.inference.sglang.plugins.module_utils._memory import Setup, Sized, Workload
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
+from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Split
+from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
+from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, RankWeights, rank_weights
+
+DEFAULT_RATIO = 0.9
+"""The engine's own state/KV ratio, in both releases."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One complete sizing question."""
+
+    profile: ModelProfile
+    release: Release
+    settings: Fields
+    size: int
+    memory_mib: int
+    available_gib: Optional[float]
+    evidence: Evidence
+    speculation: Speculation
+    workload: Workload
+    page_size: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Its answer."""
+
+    setup: Setup
+    weights: RankWeights
+    sized: Sized
+    fits: Optional[bool]
+    why: str
+
+
+OVERRIDES = {
+    "mem_fraction_static": "fraction",
+    "max_running_requests": "running",
+    "mamba_full_memory_ratio": "ratio",
+    "max_mamba_cache_size": "pinned",
+}
+"""Settings that replace what the plan would choose."""
+
+
+def _fixed(settings: Fields) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    fraction = settings.number("mem_fraction_static", 0.01, 0.999)
+    running = settings.integer("max_running_requests", 1, 1 << 16)
+    ratio = settings.number("mamba_full_memory_ratio", 0.0001, 10000.0)
+    pinned = settings.integer("max_mamba_cache_size", 1, 1 << 24)
+    for name, value in (("fraction", fraction), ("running", running), ("ratio", ratio), ("pinned", pinned)):
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def setup_of(case: Case) -> tuple[Setup, RankWeights]:
+    """The rank that a case describes."""
+    weights = rank_weights(case.profile, case.size, case.evidence, case.settings.text("dtype"))
+    setup = _memory.make_setup(
+        case.profile,
+        case.release,
+        case.settings,
+        case.size,
+        case.memory_mib,
+        case.available_gib,
+        weights,
+        case.speculation,
+        case.page_size,
+    )
+    return setup, weights
+
+
+def given_split(settings: Fields) -> Split:
+    """The engine's own division, but for what the operator pinned."""
+    return Split(
+        running=None,
+        ratio=DEFAULT_RATIO,
+        pinned_slots=settings.integer("max_mamba_cache_size", 1, 1 << 24),
+        maximum_tokens=settings.integer("max_total_tokens", 1),
+    )
+
+
+def _verdict(setup: Setup, sized: Sized, workload: Workload) -> tuple[bool, str]:
+    if setup.after <= 0:
+        return False, f"the weights alone exceed the card by {-setup.after:.2f} GiB a rank"
+    if not sized.pools.works:
+        return False, f"nothing is left for the pools (rest {sized.rest:.2f} GiB a rank): the engine ends with Not enough memory"
+    if sized.lowest_at_start < 0:
+        return False, f"the draft's weights do not fit while it loads: {-sized.lowest_at_start:.2f} GiB short a rank"
+    if sized.free < setup.activation:
+        return False, f"{sized.free:.2f} GiB a rank stay free, a prefill needs {setup.activation:.2f}"
+    needed = workload.concurrency or 1
+    if not sized.serves(needed, workload.context_tokens):
+        room = min(sized.pools.running, sized.pools.tokens // workload.context_tokens)
+        return False, f"{room} requests of {workload.context_tokens} tokens fit at once, {needed} are wanted"
+    return True, f"{sized.pools.running} requests at once, {sized.free:.2f} GiB a rank stay free"
+
+
+def answer(case: Case, ignore: tuple[str, ...] = ()) -> Answer:
+    """Size a case. `ignore` leaves out overrides, to learn what would have been derived."""
+    setup, weights = setup_of(case)
+    fixed = {name: value for name, value in _fixed(case.settings).items() if name not in ignore}
+    sized = _memory.choose(setup, case.workload, given_split(case.settings), fixed)
+    if weights.target is None:
+        return Answer(setup, weights, sized, None, weights.note + ": only the shards' headers can")
+    fits, why = _verdict(setup, sized, case.workload)
+    return Answer(setup, weights, sized, fits, why)
+
+
+def _with_setting(case: Case, key: str, value: Any) -> Case:
+    return replace(case, settings=Fields({**case.settings.values, key: value}, case.settings.where))
+
+
+def _longest_context(case: Case, setup: Setup, requests: int) -> int:
+    low, high = 0, case.workload.context_tokens
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _memory.most_requests(setup, middle, requests, _fixed(case.settings).get("fraction")) >= requests:
+            low = middle
+        else:
+            high = middle - 1
+    return low // 256 * 256
+
+
+def _said(found: Answer) -> str:
+    return f"{found.sized.pools.running} requests at once"
+
+
+def alternatives(case: Case, given: Answer) -> list[str]:
+    """The nearest settings that do fit, each of them sized, not guessed."""
+    found: list[str] = []
+    wanted = case.workload.concurrency or 1
+    context = case.workload.context_tokens
+    if given.setup.after > 0 and "running" not in _fixed(case.settings):
+        fewer = replace(case, workload=replace(case.workload, concurrency=None))
+        other = answer(fewer)
+        if wanted > 1 and other.fits and other.sized.pools.running < wanted:
+            found.append(f"concurrency {other.sized.pools.running} at {context} tokens a request")
+        shorter = _longest_context(case, given.setup, wanted)
+        if shorter >= 256 and answer(replace(case, workload=replace(case.workload, context_tokens=shorter))).fits:
+            found.append(f"context_tokens {shorter} with {wanted} requests at once")
+    for key, value, wide in (
+        ("kv_cache_dtype", "fp8_e4m3", case.settings.text("kv_cache_dtype") in (None, "auto", "bf16", "bfloat16")),
+        ("mamba_ssm_dtype", "bfloat16", given.setup.shapes.slot_bytes > 0 and case.settings.text("mamba_ssm_dtype") != "bfloat16"),
+    ):
+        if wide:
+            other = answer(_with_setting(case, key, value))
+            if other.fits:
+                found.append(f"{key}: {value} ({_said(other)})")
+    for size in _tensor_parallel.working_sizes(case.profile, max(8, case.size * 4)):
+        if size > case.size:
+            other = answer(replace(case, size=size))
+            if other.fits:
+                found.append(f"{size} such GPUs ({_said(other)})")
+                break
+    return found
+
+
+def _gib(value: float) -> float:
+    return round(value, 2)
+
+
+def the_sum(found: Answer) -> list[dict[str, Any]]:
+    """The arithmetic of one rank, in the order in which the engine spends it."""
+    setup, pools, shapes = found.setup, found.sized.pools, found.setup.shapes
+    target_graphs, draft_graphs = _memory.graphs_gib(setup, pools.running)
+    weights = (found.weights.target or 0.0) / GIB
+    rows = [
+        ("free before the weights load", setup.before),
+        ("weights", -weights),
+        ("beside the weights", -(setup.before - setup.after - weights - (setup.draft if setup.counted_first else 0.0))),
+    ]
+    if setup.counted_first and setup.draft:
+        rows.append(("draft weights", -setup.draft))
+    if shapes.slot_bytes:
+        rows.append((f"{pools.slots} state slots of {shapes.slot_bytes / 2**20:.1f} MiB", -(pools.slots + 1) * shapes.slot_bytes / GIB))
+        if shapes.draft_tokens:
+            amount = (pools.running + 1) * shapes.draft_tokens
+            rows.append((f"states while {shapes.draft_tokens} draft tokens are verified", -amount * shapes.slot_bytes / GIB))
+    cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
+    rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
+    rows.append(("workspace and CUDA graphs", -(_memory.CALIBRATION.workspace + target_graphs + draft_graphs)))
+    if setup.draft and not setup.counted_first:
+        rows.append(("draft weights, sharing the target's embedding and head", -setup.draft))
+        rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
+    rows.append(("free after the start", found.sized.free))
+    return [{"what": what, "gib": _gib(value)} for what, value in rows]
+
+
+def _loaded(found: Answer) -> float:
+    """What the engine's log calls the memory usage of loading the weights."""
+    setup = found.setup
+    gone = setup.before - setup.after - _memory.CALIBRATION.before_pools
+    return gone - setup.draft if setup.counted_first else gone
+
+
+def section(case: Case, found: Answer) -> dict[str, Any]:
+    """The plan's `memory`."""
+    setup, pools = found.setup, found.sized.pools
+    known = found.weights.target is not None
+    return {
+        "fits": found.fits,
+        "why": found.why,
+        "basis": "measured" if case.release.memory_measured and case.profile.recurrent_family == "gdn" else "calculated",
+        "evidence": found.weights.source,
+        "keep_free_gib": _gib(_memory.keep_free(setup)),
+        "workload": {"context_tokens": case.workload.context_tokens, "concurrency": case.workload.concurrency},
+        "alternatives": alternatives(case, found) if found.fits is False else [],
+        "sum": the_sum(found) if known else [],
+        "per_rank": {
+            "available_gib": _gib(setup.before),
+            "weights_gib": _gib(_loaded(found)) if known else None,
+            "draft_gib": _gib(setup.draft),
+            "slot_mib": round(setup.shapes.slot_bytes / 2**20, 2),
+            "token_bytes": setup.shapes.token_bytes,
+            "state_slots": pools.slots if known else None,
+            "kv_tokens": pools.tokens if known else None,
+            "max_running_requests": pools.running if known else None,
+            "mem_fraction_static": found.sized.fraction,
+            "after_pools_gib": _gib(found.sized.free_after_pools) if known else None,
+            "free_gib": _gib(found.sized.free) if known else None,
+        },
+    }

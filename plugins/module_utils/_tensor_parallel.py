@@ -1,0 +1,69 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model's dimensions can be split over so many GPUs, each of them checked by name."""
+
+from __future__ import annotations
+
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+
+MAXIMUM = 1024
+
+
+def sharded_dimensions(profile: ModelProfile) -> list[tuple[str, int]]:
+    """Every dimension that tensor parallelism cuts, by its key in config.json."""
+    found = [("num_attention_heads", profile.heads)]
+    state = profile.state
+    if profile.recurrent_family == "gdn":
+        assert state.key_heads is not None and state.value_heads is not None
+        found += [("linear_num_key_heads", state.key_heads), ("linear_num_value_heads", state.value_heads)]
+    if profile.intermediate_size and not profile.experts:
+        found.append(("intermediate_size", profile.intermediate_size))
+    if profile.experts and profile.expert_size:
+        found.append(("moe_intermediate_size", profile.expert_size))
+        if profile.shared_expert_size:
+            found.append(("shared_expert_intermediate_size", profile.shared_expert_size))
+    if profile.vision is not None:
+        found.append(("vision_config.num_heads", profile.vision.heads))
+        found.append(("vision_config.intermediate_size", profile.vision.intermediate_size))
+    return found
+
+
+def _quantised_problems(profile: ModelProfile, size: int) -> list[str]:
+    quantization = profile.quantization
+    if quantization is None or quantization.weight_block is None or not profile.experts or not profile.expert_size:
+        return []
+    block = quantization.weight_block[0]
+    part = profile.expert_size // size
+    if profile.expert_size % size == 0 and part % block:
+        return [f"moe_intermediate_size {profile.expert_size} / {size} = {part} is not a multiple of the weight block {block}"]
+    return []
+
+
+def problems(profile: ModelProfile, size: int) -> list[str]:
+    """Why a size does not work; empty when it does."""
+    found = [f"{name} {value} is not divisible by {size}" for name, value in sharded_dimensions(profile) if value % size]
+    kv_heads = profile.kv_heads
+    if kv_heads >= size and kv_heads % size:
+        found.append(f"num_key_value_heads {kv_heads} is not divisible by {size}")
+    if kv_heads < size and size % kv_heads:
+        found.append(f"{size} is not a multiple of num_key_value_heads {kv_heads}, so the heads cannot be repeated evenly")
+    return found + _quantised_problems(profile, size)
+
+
+def working_sizes(profile: ModelProfile, limit: int) -> list[int]:
+    """All sizes up to a limit that work."""
+    return [size for size in range(1, min(limit, MAXIMUM) + 1) if not problems(profile, size)]
+
+
+def check(profile: ModelProfile, size: int, gpus: int) -> None:
+    """Refuse a size that does not divide, naming each dimension."""
+    found = problems(profile, size)
+    if found:
+        fitting = ", ".join(str(other) for other in working_sizes(profile, max(gpus, size))) or "none"
+        raise SglangError(
+            f"Tensor parallelism over {size} GPUs does not divide this model.",
+            found="; ".join(found),
+            wanted=f"a size that divides every dimension; up to {max(gpus, size)} these do: {fitting}",
+            next_step="Set sglang_server_tensor_parallel_size to one of these.",
+        )
