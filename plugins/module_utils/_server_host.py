@@ -15,9 +15,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
+from ansible_collections.inference.sglang.plugins.module_utils._listeners import Listener, Proc
 from ansible_collections.inference.sglang.plugins.module_utils._release import Live
 from ansible_collections.inference.sglang.plugins.module_utils._unit import interpreter_places
 
@@ -138,6 +140,34 @@ def model_files(model: str) -> list[str]:
     return [model, *(os.path.join(model, name) for name in sorted(os.listdir(model)) if not name.startswith("."))]
 
 
+def _json_file(path: str) -> Optional[dict[str, Any]]:
+    text = read_text(path)
+    if text is None:
+        return None
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise SglangError(
+            "a file of the model is no JSON", found=f"{path}: {error}", wanted="a whole download", next_step="fetch the model again"
+        ) from error
+    if not isinstance(data, dict):
+        raise SglangError("a file of the model is no JSON object", found=path, wanted="a mapping", next_step="fetch the model again")
+    return data
+
+
+def read_model(path: str) -> dict[str, Any]:
+    """config.json, hf_quant_config.json and what the shards' headers say, as the core wants them."""
+    config = _json_file(os.path.join(path, "config.json"))
+    if config is None:
+        raise SglangError(
+            "the model has no config.json",
+            found=f"no {path}/config.json",
+            wanted="a whole Hugging Face model directory",
+            next_step="fetch the model again, or correct sglang_server_model_path",
+        )
+    return {"config": config, "hf_quant_config": _json_file(os.path.join(path, "hf_quant_config.json")), "weights": None}
+
+
 # ----- the service user -----
 def check_readable(user: str, group: str, paths: Iterable[str]) -> None:
     """Refuse when the service user cannot read a path; unknown users (a first check run) are not looked at."""
@@ -222,3 +252,66 @@ def view_live(unit: str, launcher: str, key_file: str, run: RunCommand) -> Live:
 def nvidia_modprobe() -> str:
     """NVIDIA's helper that loads the module nvidia-uvm, where the host has it."""
     return next((path for path in MODPROBE_PATHS if os.path.exists(path)), "")
+
+
+# ----- GPUs -----
+def measure_gpus(run: RunCommand) -> Optional[list[dict[str, Any]]]:
+    """What nvidia-smi says; None where there is none, or no working driver."""
+    try:
+        code, cards, _ = run(["nvidia-smi", f"--query-gpu={','.join(GPU_QUERY)}", "--format=csv,noheader,nounits"])
+        if code != 0:
+            return None
+        _, processes, _ = run(["nvidia-smi", f"--query-compute-apps={','.join(PROCESS_QUERY)}", "--format=csv,noheader,nounits"])
+    except OSError:
+        return None
+    return parse_nvidia_smi(cards, processes) or None
+
+
+def choose_gpus(found: list[dict[str, Any]], indices: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The instance's own cards, in the order of its indices."""
+    if not indices:
+        return found
+    by_index = {int(gpu.get("index", position)): gpu for position, gpu in enumerate(found)}
+    missing = [index for index in indices if index not in by_index]
+    if missing or len(set(indices)) != len(indices):
+        raise SglangError(
+            "the instance's GPUs are not there",
+            found=f"indices {list(indices)}; the host has {sorted(by_index)}",
+            wanted="each index once, of GPUs of this host",
+            next_step="correct sglang_server_gpus (indices as nvidia-smi counts them)",
+        )
+    return [by_index[index] for index in indices]
+
+
+# ----- whoever else holds the port -----
+def port_holders(port: int, unit: str, proc: Proc, run: RunCommand) -> list[dict[str, Any]]:
+    """Listeners on the port that do not belong to the instance's unit, each with how it can be stopped."""
+    holders: dict[int, dict[str, Any]] = {}
+    for listener in proc.listeners([port]):
+        if listener.unit == unit or listener.pid in holders:
+            continue
+        service = listener.unit.endswith(".service") and _is_main_of(listener, proc, run)
+        enabled = ""
+        if service:
+            enabled = run(["systemctl", "is-enabled", listener.unit])[1].strip()
+        holders[listener.pid] = {
+            "pid": listener.pid,
+            "user": listener.user,
+            "command": listener.command,
+            "started": listener.since,
+            "unit": listener.unit,
+            "service": service,
+            "enabled": enabled == "enabled",
+            "text": listener.describe(),
+        }
+    return [holders[pid] for pid in sorted(holders)]
+
+
+def _is_main_of(listener: Listener, proc: Proc, run: RunCommand) -> bool:
+    """Whether stopping the unit stops this listener: a user's own unit, or a shell's, is not the system manager's to stop."""
+    _, output, _ = run(["systemctl", "show", listener.unit, "--property", "LoadState,MainPID"])
+    shown = parse_show(output)
+    if shown.get("LoadState") != "loaded":
+        return False
+    main = shown.get("MainPID", "0")
+    return main == str(listener.pid) or int(main or 0) in proc.ancestors(listener.pid)
