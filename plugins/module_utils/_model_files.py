@@ -1,0 +1,157 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what a plan needs from a model's directory: two small JSON files and the headers of the shards, a few KB each."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._safetensors import (
+    LFS_POINTER,
+    PREFIX,
+    Tensor,
+    header_length,
+    is_mtp,
+    parse_header,
+    read_index,
+    summarise,
+)
+
+# The largest config.json known has 0.1 MB, the largest index 5 MB.
+MAXIMUM_JSON = 64 * 1024 * 1024
+_NAMED = 5
+
+
+def _read_text(path: str) -> Optional[str]:
+    """A small file's text, or None when it is not there."""
+    try:
+        if os.path.getsize(path) > MAXIMUM_JSON:
+            raise SglangError(f"{path} is too large to be what its name says.", wanted=f"at most {MAXIMUM_JSON} bytes")
+        with open(path, encoding="utf-8") as handle:
+            return handle.read()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise SglangError(f"{path} is not text.", wanted="UTF-8", next_step="Fetch this file again.") from None
+    except OSError as error:
+        raise SglangError(f"{path} cannot be read.", found=error.strerror or "", wanted="read permission for this user") from None
+
+
+def _read_json(path: str) -> Optional[dict[str, Any]]:
+    text = _read_text(path)
+    if text is None:
+        return None
+    again = "Fetch this file again."
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SglangError(f"{path} is not readable JSON.", found=str(error)[:200], wanted="JSON", next_step=again) from None
+    if not isinstance(values, dict):
+        raise SglangError(f"{path} is not a JSON object.", found=type(values).__name__, wanted="an object", next_step=again)
+    return values
+
+
+def read_shard(path: str) -> list[Tensor]:
+    """The tensors of one shard, from its header alone."""
+    name = os.path.basename(path)
+    try:
+        size = os.path.getsize(path)
+        with open(path, "rb") as handle:
+            length = header_length(name, handle.read(len(LFS_POINTER)), size)
+            handle.seek(PREFIX)
+            header = handle.read(length)
+    except OSError as error:
+        found = error.strerror or ""
+        raise SglangError(f"The weights file {path} cannot be read.", found=found, wanted="read permission for this user") from None
+    return parse_header(name, header, size)
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _check_index(index: dict[str, str], found: dict[str, list[Tensor]]) -> list[str]:
+    """Ghosts: tensors of the index that are in no shard. Only those of the MTP layer can be done without."""
+    held = {tensor.name for tensors in found.values() for tensor in tensors}
+    ghosts = sorted(name for name in index if name not in held)
+    needed = [name for name in ghosts if not is_mtp(name)]
+    if needed:
+        raise SglangError(
+            "The weights' index names tensors that no shard holds.",
+            found=_names([f"{name} (in {index[name]})" for name in needed]),
+            wanted="every tensor of the index in its shard",
+            next_step="Fetch the model again, index and shards of one revision.",
+        )
+    return ghosts
+
+
+def _shards(directory: str, present: list[str], index: Optional[dict[str, str]]) -> list[str]:
+    if index is None:
+        # A second copy in another layout is never loaded beside the first.
+        own = [name for name in present if not name.startswith("consolidated")]
+        return own or present
+    return sorted(set(index.values()))
+
+
+def read_weights(directory: str) -> dict[str, Any]:
+    """What the shards say about themselves; evidence tells how sure that is: headers, index or none."""
+    present = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors"))
+    indexes = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors.index.json"))
+    index_name = "model.safetensors.index.json" if "model.safetensors.index.json" in indexes else (indexes[0] if indexes else None)
+    index = None
+    if index_name is not None:
+        index = read_index(index_name, _read_text(os.path.join(directory, index_name)) or "")
+    shards = _shards(directory, present, index)
+    nothing: dict[str, Any] = {"mtp_tensors": None, "bytes_by_group": {}, "dtypes": {}, "shards": [], "ghosts": [], "unlisted": []}
+    if not set(shards) & set(present):
+        if index is None:
+            return {"evidence": "none", **nothing}
+        return {"evidence": "index", **nothing, "mtp_tensors": sum(1 for name in index if is_mtp(name)), "shards": shards}
+    missing = sorted(set(shards) - set(present))
+    if missing:
+        raise SglangError(
+            f"Weights are missing in {directory}.",
+            found=f"{len(missing)} of {len(shards)} files are not there: {_names(missing)}",
+            wanted=f"every file that {index_name} names",
+            next_step="Fetch the model again; a download that was cut off resumes.",
+        )
+    found = {name: read_shard(os.path.join(directory, name)) for name in shards}
+    tensors = [tensor for name in shards for tensor in found[name]]
+    return {
+        "evidence": "headers",
+        **summarise(tensors),
+        "shards": shards,
+        "ghosts": _check_index(index, found) if index is not None else [],
+        "unlisted": sorted(set(present) - set(shards)),
+    }
+
+
+def read_model(directory: str, headers: bool = True) -> dict[str, Any]:
+    """{config, hf_quant_config, weights} of a model's directory. Raises SglangError that names the broken file."""
+    if not os.path.isdir(directory):
+        raise SglangError(
+            "The model's directory is not there.",
+            found=directory,
+            wanted="a directory with config.json and the weights",
+            next_step="Check the path, or run the role model_shards first.",
+        )
+    config = _read_json(os.path.join(directory, "config.json"))
+    if config is None:
+        raise SglangError(
+            f"There is no config.json in {directory}.",
+            wanted="a model's directory",
+            next_step="Check the path; a repository with adapters or GGUF files only cannot be served.",
+        )
+    try:
+        weights = read_weights(directory) if headers else None
+    except OSError as error:
+        raise SglangError(f"{directory} cannot be read.", found=error.strerror or "", wanted="read permission for this user") from None
+    return {
+        "config": config,
+        "hf_quant_config": _read_json(os.path.join(directory, "hf_quant_config.json")),
+        "weights": weights,
+    }

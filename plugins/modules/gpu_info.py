@@ -1,0 +1,115 @@
+#!/usr/bin/python
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Lists the host's NVIDIA GPUs and who uses them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: gpu_info
+short_description: List the host's NVIDIA GPUs and who uses them
+version_added: "0.1.0"
+description:
+  - Asks C(nvidia-smi). A host without it is not an error; RV(found) is false then.
+options:
+  executable:
+    description: The program to ask, by name or path.
+    type: str
+    default: nvidia-smi
+  timeout:
+    description: Seconds to wait for its answer; a wedged driver never gives one.
+    type: int
+    default: 60
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed when in diff mode.
+    support: none
+  platform:
+    description: Target OS/families that can be operated against.
+    platforms: posix
+    support: full
+author:
+  - inference.sglang maintainers (@inference-sglang)
+"""
+
+EXAMPLES = r"""
+- name: List the GPUs
+  inference.sglang.gpu_info:
+  register: gpu
+"""
+
+RETURN = r"""
+found:
+  description: Whether C(nvidia-smi) is there and answered.
+  returned: always
+  type: bool
+why:
+  description: Why nothing was found.
+  returned: when RV(found) is false
+  type: str
+gpus:
+  description: The GPUs by index.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    index: {description: Number as nvidia-smi counts., type: int}
+    uuid: {description: UUID., type: str}
+    name: {description: Name., type: str}
+    memory_mib: {description: Memory in MiB; none where the driver does not say., type: int}
+    memory_used_mib: {description: Memory in use., type: int}
+    compute_capability: {description: 'NVIDIA''s compute capability, such as 8.6.', type: str}
+    driver_version: {description: Version of the driver., type: str}
+    processes: {description: 'Processes on it: pid, name, memory_used_mib.', type: list, elements: dict}
+"""
+
+import subprocess
+from typing import Optional
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
+
+
+def ask(executable: str, query: str, timeout: int) -> tuple[Optional[str], str]:
+    """The program's answer, or why there is none."""
+    command = [executable, query, "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return None, f"{executable} did not answer in {timeout} seconds"
+    except OSError as error:
+        return None, f"{executable}: {error.strerror}"
+    if done.returncode != 0:
+        return None, (done.stderr.strip() or done.stdout.strip() or f"{executable} ended with {done.returncode}")[:500]
+    return done.stdout, ""
+
+
+def main() -> None:
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={"executable": {"type": "str", "default": "nvidia-smi"}, "timeout": {"type": "int", "default": 60}},
+        supports_check_mode=True,
+    )
+    executable = module.params["executable"]
+    path = executable if "/" in executable else module.get_bin_path(executable)
+    if path is None:
+        module.exit_json(changed=False, found=False, why=f"{executable} is not there", gpus=[])
+        return
+    timeout = module.params["timeout"]
+    cards, why = ask(path, "--query-gpu=" + ",".join(GPU_QUERY), timeout)
+    if cards is None:
+        module.exit_json(changed=False, found=False, why=why, gpus=[])
+        return
+    processes, _why = ask(path, "--query-compute-apps=" + ",".join(PROCESS_QUERY), timeout)
+    found = parse_nvidia_smi(cards, processes or "")
+    if not found:
+        module.exit_json(changed=False, found=False, why=f"{executable} lists no GPU", gpus=[])
+        return
+    module.exit_json(changed=False, found=True, gpus=found)
+
+
+if __name__ == "__main__":
+    main()

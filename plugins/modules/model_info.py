@@ -1,0 +1,117 @@
+#!/usr/bin/python
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a model's config and the headers of its weights."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: model_info
+short_description: Read a model's config and the headers of its weights
+version_added: "0.1.0"
+description:
+  - Reads C(config.json), C(hf_quant_config.json), the weights' index and the header of every shard of a model's directory,
+    a few kilobytes a file. Nothing is loaded and nothing is changed.
+  - A missing, truncated or foreign shard, a git-lfs pointer and an index that names tensors no shard holds fail with the file's name.
+options:
+  path:
+    description: The model's directory.
+    type: path
+    required: true
+  headers:
+    description: Whether to read the weights' index and headers.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed when in diff mode.
+    support: none
+  platform:
+    description: Target OS/families that can be operated against.
+    platforms: posix
+    support: full
+author:
+  - inference.sglang maintainers (@inference-sglang)
+"""
+
+EXAMPLES = r"""
+- name: Look at the model
+  inference.sglang.model_info:
+    path: /root/models/Qwen3.6-27B
+  register: model
+
+- name: Plan its server
+  ansible.builtin.debug:
+    msg: "{{ model.config | inference.sglang.launch_plan('0.5.11', gpus, weights=model.weights) }}"
+"""
+
+RETURN = r"""
+config:
+  description: Content of C(config.json).
+  returned: success
+  type: dict
+hf_quant_config:
+  description: Content of C(hf_quant_config.json), or none.
+  returned: success
+  type: dict
+profile:
+  description: As the filter P(inference.sglang.model_profile#filter) returns it.
+  returned: success
+  type: dict
+weights:
+  description: What is known of the weights.
+  returned: when O(headers) is true
+  type: dict
+  contains:
+    evidence:
+      description: V(headers) when the shards were read, V(index) when only their index is there, V(none) otherwise.
+      type: str
+    mtp_tensors:
+      description: Number of tensors of the MTP layer; none when there is no evidence.
+      type: int
+    bytes_by_group:
+      description: Bytes of text, embedding, lm_head, vision and mtp.
+      type: dict
+    dtypes:
+      description: Bytes by type.
+      type: dict
+    shards:
+      description: Files that hold the weights.
+      type: list
+      elements: str
+    ghosts:
+      description: MTP tensors that the index names and no shard holds.
+      type: list
+      elements: str
+    unlisted:
+      description: Weight files that the index does not name, and that the engine does not load.
+      type: list
+      elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import model_profile
+
+
+def main() -> None:
+    """Entry point."""
+    module = AnsibleModule(
+        argument_spec={"path": {"type": "path", "required": True}, "headers": {"type": "bool", "default": True}},
+        supports_check_mode=True,
+    )
+    try:
+        found = read_model(module.params["path"], module.params["headers"])
+        profile = model_profile(found["config"], found["hf_quant_config"])
+    except SglangError as error:
+        module.fail_json(**error.as_result())
+        return
+    module.exit_json(changed=False, profile=profile, **found)
+
+
+if __name__ == "__main__":
+    main()
