@@ -211,9 +211,9 @@ def _user_groups(user: str) -> tuple[str, ...]:
         return ()
 
 
-def look_at_device_nodes(pattern: str = "/dev/nvidia[0-9]*") -> tuple[DeviceNode, ...]:
+def look_at_device_nodes(patterns: Sequence[str] = ("/dev/nvidia[0-9]*", "/dev/nvidiactl")) -> tuple[DeviceNode, ...]:
     nodes = []
-    for path in sorted([*glob.glob(pattern), *glob.glob("/dev/nvidiactl")]):
+    for path in sorted(path for pattern in patterns for path in glob.glob(pattern)):
         seen = os.stat(path)
         try:
             group = grp.getgrgid(seen.st_gid).gr_name

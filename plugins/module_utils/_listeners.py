@@ -61,9 +61,9 @@ class Listener:
     def describe(self) -> str:
         """One line for a message."""
         if not self.pid:
-            return f"port {self.port} on {self.address}: held by a process of user {self.user} that cannot be seen from here"
+            return f"port {self.port} (on {self.address}): held by a process of user {self.user} that cannot be seen from here"
         unit = f", unit {self.unit}" if self.unit else ", no systemd unit"
-        return f"port {self.port} on {self.address}: pid {self.pid} of user {self.user} since {self.since}{unit}: {self.command}"
+        return f"port {self.port} (on {self.address}): pid {self.pid} of user {self.user} since {self.since}{unit}: {self.command}"
 
     def as_result(self) -> dict[str, object]:
         return asdict(self)

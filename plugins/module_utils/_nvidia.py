@@ -9,11 +9,10 @@ import subprocess
 from dataclasses import dataclass
 from typing import Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
 from ansible_collections.inference.sglang.plugins.module_utils._preflight_types import DriverFacts, GpuFacts, GpuProcess
 
 _PROC_VERSION = "/proc/driver/nvidia/version"
-_GPU_FIELDS = ("index", "uuid", "name", "memory.total", "memory.used", "compute_cap", "driver_version")
-_PROCESS_FIELDS = ("gpu_uuid", "pid", "used_memory")
 
 
 @dataclass(frozen=True)
@@ -29,38 +28,27 @@ def parse_proc_version(text: str) -> str:
     return match[1] if match else ""
 
 
-def _rows(text: str, width: int) -> list[list[str]]:
-    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines()]
-    return [row for row in rows if len(row) == width]
-
-
-def _number(text: str) -> int:
-    """``[N/A]`` counts as 0: the field is not supported there."""
-    return int(text) if text.isdigit() else 0
-
-
-def parse_gpus(text: str) -> tuple[tuple[GpuFacts, ...], str]:
-    """The cards, and the driver's version."""
-    rows = _rows(text, len(_GPU_FIELDS))
-    gpus = tuple(
-        GpuFacts(
-            index=int(index),
-            uuid=uuid,
-            name=name,
-            memory_mib=_number(total),
-            used_mib=_number(used),
-            compute_capability=capability if capability[:1].isdigit() else "",
-        )
-        for index, uuid, name, total, used, capability, _driver in rows
-    )
-    return gpus, rows[0][6] if rows else ""
-
-
-def parse_processes(text: str) -> tuple[GpuProcess, ...]:
-    return tuple(
-        GpuProcess(gpu_uuid=uuid, pid=int(pid), used_mib=_number(used))
-        for uuid, pid, used in _rows(text, len(_PROCESS_FIELDS))
-        if pid.isdigit()
+def parse(gpus: str, processes: str = "") -> NvidiaFacts:
+    """The cards, the driver's version and the compute processes. What a card does not report counts as 0."""
+    rows = parse_nvidia_smi(gpus, processes)
+    return NvidiaFacts(
+        driver=DriverFacts(rows[0]["driver_version"], "nvidia-smi") if rows else DriverFacts(),
+        gpus=tuple(
+            GpuFacts(
+                index=row["index"],
+                uuid=row["uuid"],
+                name=row["name"],
+                memory_mib=row["memory_mib"] or 0,
+                used_mib=row["memory_used_mib"] or 0,
+                compute_capability=row["compute_capability"] if row["compute_capability"][:1].isdigit() else "",
+            )
+            for row in rows
+        ),
+        processes=tuple(
+            GpuProcess(gpu_uuid=row["uuid"], pid=used["pid"], used_mib=used["memory_used_mib"] or 0)
+            for row in rows
+            for used in row["processes"]
+        ),
     )
 
 
@@ -89,24 +77,24 @@ def _ask(program: str, query: str, fields: tuple[str, ...], timeout: int) -> _An
     return _Answer(text)
 
 
-def look_at_nvidia(program: str = "nvidia-smi", timeout: int = 30) -> NvidiaFacts:
-    """Driver, cards and processes. A driver without a working nvidia-smi is still seen, by its kernel module."""
-    module_version = ""
+def _module_version() -> str:
     try:
         with open(_PROC_VERSION, encoding="utf-8") as stream:
-            module_version = parse_proc_version(stream.read())
+            return parse_proc_version(stream.read())
     except OSError:
-        pass
-    answer = _ask(program, "gpu", _GPU_FIELDS, timeout)
+        return ""
+
+
+def look_at_nvidia(program: str = "nvidia-smi", timeout: int = 30) -> NvidiaFacts:
+    """Driver, cards and processes. A driver without a working nvidia-smi is still seen, by its kernel module."""
+    module_version = _module_version()
+    source = "/proc" if module_version else ""
+    answer = _ask(program, "gpu", GPU_QUERY, timeout)
     if answer.text is None:
-        problem = "the program is missing" if module_version else ""
-        return NvidiaFacts(DriverFacts(module_version, "/proc" if module_version else "", problem))
+        return NvidiaFacts(DriverFacts(module_version, source, "the program is missing" if module_version else ""))
     if answer.problem:
-        return NvidiaFacts(DriverFacts(module_version, "/proc" if module_version else "", answer.problem))
-    gpus, version = parse_gpus(answer.text)
-    processes = _ask(program, "compute-apps", _PROCESS_FIELDS, timeout)
-    return NvidiaFacts(
-        driver=DriverFacts(version or module_version, "nvidia-smi" if version else "/proc", "" if gpus else " ".join(answer.text.split())),
-        gpus=gpus,
-        processes=parse_processes(processes.text or ""),
-    )
+        return NvidiaFacts(DriverFacts(module_version, source, answer.problem))
+    found = parse(answer.text, _ask(program, "compute-apps", PROCESS_QUERY, timeout).text or "")
+    if not found.gpus:
+        return NvidiaFacts(DriverFacts(module_version, source, " ".join(answer.text.split())[:300] or "it lists no GPU"))
+    return found

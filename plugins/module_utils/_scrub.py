@@ -28,9 +28,15 @@ _SHORTEST_ABBREVIATION = len("--ap")
 
 _NAME = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*")
 _WORD_EDGE = re.compile(r"[-_.]+|(?<=[a-z0-9])(?=[A-Z])")
+_VALUE = r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s&]+)"
+# NAME=value, "name": value, ?name=value; and --option value. A value in quotes ends at the quote, another at a space.
+_FIELD = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?P<between>[\"']?\s*[=:]\s*){_VALUE}")
+_OPTION = re.compile(rf"(?P<name>(?<![\w-])--?[A-Za-z][A-Za-z0-9_.-]*)(?P<between>\s+){_VALUE}")
 _URL_USER = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
-_QUERY_OR_FIELD = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;}\]\"']+)")
-_KNOWN_SHAPES = re.compile(r"\b(?:hf_|sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{6,}")
+# A header's value has a scheme before the secret: Authorization: Bearer x, or Basic x.
+_HEADER = re.compile(r"(?i)\b(?P<name>(?:proxy-)?authorization)(?P<between>[\"']?\s*[=:]\s*)[\"']?(?:[a-z]+\s+)?[^\s,]+")
+_BEARER = re.compile(r"(?i)\b(?P<name>bearer)(?P<between>\s+)\S+")
+_KNOWN_SHAPES = re.compile(r"\b(?:hf_|sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|AKIA|eyJ)[A-Za-z0-9_.-]{6,}")
 
 
 def is_secret_name(name: str) -> bool:
@@ -43,16 +49,26 @@ def is_secret_name(name: str) -> bool:
 
 
 def scrub_text(text: str) -> str:
-    """One word of a command line, or free text: known token shapes, URL users, and fields with a secret name."""
-
-    def field(match: re.Match[str]) -> str:
-        if not is_secret_name(match["name"]):
-            return match[0]
-        return f"{match['name']}{match['between']}{HIDDEN}"
-
+    """Free text, such as a line of a log: fields and options with a secret name, URL users, headers, known token shapes."""
     text = _URL_USER.sub(rf"\g<scheme>{HIDDEN}@", text)
-    text = _QUERY_OR_FIELD.sub(field, text)
+    text = _BEARER.sub(_hidden, _HEADER.sub(_hidden, text))
+    text = _hide_secret_values(_FIELD, _hide_secret_values(_OPTION, text))
     return _KNOWN_SHAPES.sub(HIDDEN, text)
+
+
+def _hidden(match: re.Match[str]) -> str:
+    return f"{match['name']}{match['between']}{HIDDEN}"
+
+
+def _hide_secret_values(pattern: re.Pattern[str], text: str) -> str:
+    """Not ``sub``: the value of a harmless name may itself hold a secret one (``url: http://h/?token=…``)."""
+    clean: list[str] = []
+    position = 0
+    while match := pattern.search(text, position):
+        secret = is_secret_name(match["name"])
+        clean += [text[position : match.start()], _hidden(match) if secret else text[match.start() : match.start("value")]]
+        position = match.end() if secret else match.start("value")
+    return "".join([*clean, text[position:]])
 
 
 def scrub_arguments(arguments: Sequence[str]) -> list[str]:
