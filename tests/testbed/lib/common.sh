@@ -40,7 +40,9 @@ with_lock() {
 }
 
 # systemd runs this machine and owns a unified cgroup tree
-systemd_is_pid_1() { [ -d /run/systemd/system ] && [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ]; }
+systemd_is_pid_1() {
+  [ -d /run/systemd/system ] && [ "$(cat /proc/1/comm)" = systemd ] && [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ]
+}
 
 lab_env() {
   with_lock network_choose

@@ -226,10 +226,10 @@ host_stop() {
   [ -n "$leader" ] || return 0
   if [ "$keep" = --keep ]; then # orderly power-off
     kill -s RTMIN+4 "$leader" 2>/dev/null || true
-    timeout 30 tail --pid="$supervisor" -f /dev/null || true
+    timeout 30 tail -s 0.05 --pid="$supervisor" -f /dev/null || true
   fi
   kill -KILL "$leader" 2>/dev/null || true # a pid namespace dies with its PID 1
-  timeout 10 tail --pid="$supervisor" -f /dev/null || kill -KILL "$supervisor" 2>/dev/null || true
+  timeout 10 tail -s 0.05 --pid="$supervisor" -f /dev/null || kill -KILL "$supervisor" 2>/dev/null || true
 }
 
 # Deepest first, reached through a private cgroup2 mount; a cgroup is busy for a moment after its last process.

@@ -8,7 +8,7 @@ LAB_HUB_PORT=8900
 hub_pid() {
   local pid
   pid=$(cat "$SGLANG_LAB/hub.pid" 2>/dev/null) || return 0
-  ! tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "mockhub.py" || echo "$pid"
+  ! tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -F mockhub.py >/dev/null || echo "$pid"
 }
 
 hub_up() {
@@ -33,7 +33,7 @@ hub_up() {
 # Read the hub's log until the line that it prints once it listens; false when it ends before.
 hub_wait() {
   local line reader status=1
-  exec 8< <(exec tail --pid="$1" -n +1 -f "$SGLANG_LAB/hub.log")
+  exec 8< <(exec tail -s 0.05 --pid="$1" -n +1 -f "$SGLANG_LAB/hub.log")
   reader=$!
   while [ $status = 1 ] && IFS= read -r -t 120 -u 8 line; do
     [[ $line != HF_ENDPOINT=* ]] || status=0
@@ -48,7 +48,7 @@ hub_down() {
   pid=$(hub_pid)
   if [ -n "$pid" ]; then
     kill "$pid"
-    timeout 10 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+    timeout 10 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
   fi
   rm -f "$SGLANG_LAB/hub.pid"
 }

@@ -10,12 +10,13 @@ LAB_NET_CANDIDATES=(10.97.0 10.197.0 172.29.97 192.168.197 10.233.97 172.22.197)
 
 # Anything but our own bridge and our own fail-safe route that reaches into NET.0/24?
 network_taken() {
-  local net=$1
-  {
+  local net=$1 others
+  others=$({
     ip -4 -o addr show | awk '{print $2, $4}' | awk -v p="$net." 'index($2, p) == 1' | sed 's/^/dev /'
     ip -4 route show table all root "$net.0/24"
-    ip -4 route show table main match "$net.0/24" | grep -v '^default'
-  } | grep -v -e "dev $LAB_BRIDGE\b" -e "^unreachable $net.0/24 .*metric 4096" | grep -q .
+    ip -4 route show table main match "$net.0/24" | sed '/^default/d'
+  } | sed -e "/dev $LAB_BRIDGE\b/d" -e "/^unreachable $net.0\/24 .*metric 4096/d")
+  [ -n "$others" ]
 }
 
 # Sets LAB_NET. A recorded choice stays for as long as a host is up or nobody else has taken the subnet.
@@ -141,11 +142,11 @@ iptables_open() {
   # Docker leaves DOCKER-USER alone when it restarts, FORWARD not
   chain=FORWARD
   "$tool" -w -S DOCKER-USER >/dev/null 2>&1 && chain=DOCKER-USER
-  if "$tool" -w -S | grep -qE -e '^-P FORWARD DROP' -e '^-A (FORWARD|DOCKER).* -j (DROP|REJECT)'; then
+  if "$tool" -w -S | grep -E -e '^-P FORWARD DROP' -e '^-A (FORWARD|DOCKER).* -j (DROP|REJECT)' >/dev/null; then
     "$tool" -w -I "$chain" -o "$LAB_BRIDGE" -m conntrack --ctstate RELATED,ESTABLISHED "${mark[@]}" -j ACCEPT
     "$tool" -w -I "$chain" -i "$LAB_BRIDGE" "${mark[@]}" -j ACCEPT
   fi
-  if "$tool" -w -S | grep -qE -e '^-P INPUT DROP' -e '^-A INPUT.* -j (DROP|REJECT)'; then
+  if "$tool" -w -S | grep -E -e '^-P INPUT DROP' -e '^-A INPUT.* -j (DROP|REJECT)' >/dev/null; then
     "$tool" -w -I INPUT -i "$LAB_BRIDGE" "${mark[@]}" -j ACCEPT
   fi
 }
@@ -153,14 +154,16 @@ iptables_open() {
 iptables_close() {
   local tool=$1 rule
   iptables_tables_in_use "$tool" || return 0
-  "$tool" -w -S | grep -E -- "--comment \"?$LAB_TABLE\"? " | sed 's/^-A/-D/' | while read -r rule; do
+  { "$tool" -w -S | grep -E -- "--comment \"?$LAB_TABLE\"? " || true; } | sed 's/^-A/-D/' | while read -r rule; do
     # shellcheck disable=SC2086  # the rule is a line of arguments
     xargs "$tool" -w <<<"$rule"
   done
 }
 
-# "family table chain hook" of the base chains at forward and input that are not ours and not iptables'
+# "family table chain hook" of the base chains at forward and input that are neither ours nor left to iptables
 nft_foreign_chains() {
+  local iptables=0
+  ! command -v iptables-nft >/dev/null || iptables=1
   nft -j list chains | python3 -c '
 import json, sys
 for item in json.load(sys.stdin)["nftables"]:
@@ -169,15 +172,16 @@ for item in json.load(sys.stdin)["nftables"]:
         continue
     if chain["family"] not in ("ip", "inet") or chain["table"].startswith("inference_sglang_lab"):
         continue
-    if (chain["family"], chain["table"]) != ("ip", "filter") or chain["name"] not in ("FORWARD", "INPUT"):
-        print(chain["family"], chain["table"], chain["name"], chain["hook"])
-'
+    if sys.argv[1] == "1" and (chain["family"], chain["table"]) == ("ip", "filter") and chain["name"].isupper():
+        continue
+    print(chain["family"], chain["table"], chain["name"], chain["hook"])
+' "$iptables"
 }
 
 nft_open() {
   local family table chain hook
   nft_foreign_chains | while read -r family table chain hook; do
-    nft list chain "$family" "$table" "$chain" | grep -qE 'policy drop|\b(drop|reject|jump|goto)\b' || continue
+    nft list chain "$family" "$table" "$chain" | grep -E 'policy drop|\b(drop|reject|jump|goto)\b' >/dev/null || continue
     if [ "$hook" = forward ]; then
       nft insert rule "$family" "$table" "$chain" oifname "$LAB_BRIDGE" ct state established,related accept comment "\"$LAB_TABLE\""
     fi

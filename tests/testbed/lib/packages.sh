@@ -12,7 +12,7 @@ packages_installed_now() { dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' |
 packages_missing() {
   local package
   for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || echo "$package"
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep "^ii" >/dev/null || echo "$package"
   done
 }
 
@@ -52,7 +52,7 @@ packages_purge() {
 packages_drop_needed_by_others() {
   local package kept=()
   for package in "${ours[@]}"; do
-    if apt-get -s purge "$package" | awk '$1=="Purg"||$1=="Remv"{print $2}' | sed 's/:.*//' | grep -qxF -- "$1"; then
+    if apt-get -s purge "$package" | awk '$1=="Purg"||$1=="Remv"{print $2}' | sed 's/:.*//' | grep -xF -- "$1" >/dev/null; then
       say "keeping $package: other packages need it now"
     else
       kept+=("$package")
