@@ -140,34 +140,6 @@ def model_files(model: str) -> list[str]:
     return [model, *(os.path.join(model, name) for name in sorted(os.listdir(model)) if not name.startswith("."))]
 
 
-def _json_file(path: str) -> Optional[dict[str, Any]]:
-    text = read_text(path)
-    if text is None:
-        return None
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise SglangError(
-            "a file of the model is no JSON", found=f"{path}: {error}", wanted="a whole download", next_step="fetch the model again"
-        ) from error
-    if not isinstance(data, dict):
-        raise SglangError("a file of the model is no JSON object", found=path, wanted="a mapping", next_step="fetch the model again")
-    return data
-
-
-def read_model(path: str) -> dict[str, Any]:
-    """config.json, hf_quant_config.json and what the shards' headers say, as the core wants them."""
-    config = _json_file(os.path.join(path, "config.json"))
-    if config is None:
-        raise SglangError(
-            "the model has no config.json",
-            found=f"no {path}/config.json",
-            wanted="a whole Hugging Face model directory",
-            next_step="fetch the model again, or correct sglang_server_model_path",
-        )
-    return {"config": config, "hf_quant_config": _json_file(os.path.join(path, "hf_quant_config.json")), "weights": None}
-
-
 # ----- the service user -----
 def check_readable(user: str, group: str, paths: Iterable[str]) -> None:
     """Refuse when the service user cannot read a path; unknown users (a first check run) are not looked at."""

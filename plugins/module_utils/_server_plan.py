@@ -256,3 +256,24 @@ def refuse_unfit(plan: Mapping[str, Any]) -> None:
         wanted="weights, state and KV cache for one request at least",
         next_step="; or ".join(alternatives) or "more or larger GPUs, a smaller model, or a quantised one",
     )
+
+
+# Which of the role's variables the head of the command comes from.
+_HEAD_REASONS = {
+    "--model-path": ("where the model lies", "sglang_server_model_path, or the role model_shards"),
+    "--served-model-name": ("the name that clients ask for", "sglang_server_served_model_name, or the model's repository"),
+    "--host": ("where it listens", "sglang_server_host"),
+    "--port": ("where it listens", "sglang_server_port"),
+}
+
+
+def name_head_sources(plan: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan with the true source of what the role's own variables gave; what a site put into settings stays theirs."""
+    reasons = []
+    for reason in plan.get("reasons", []):
+        flag = str(reason.get("flag"))
+        if flag in _HEAD_REASONS and flag[2:].replace("-", "_") not in settings:
+            why, source = _HEAD_REASONS[flag]
+            reason = {**reason, "why": why, "source": source}
+        reasons.append(reason)
+    return {**plan, "reasons": reasons}

@@ -321,6 +321,8 @@ def render_unit(request: UnitRequest) -> str:
 def interpreter_places(python: str, real_python: str, base_prefix: Optional[str]) -> tuple[str, ...]:
     """What a virtual environment's interpreter needs from outside the environment: its own installation."""
     places = {real_python.rsplit("/", 1)[0] or "/"}
-    if base_prefix and base_prefix not in ("/", "/usr"):
+    if base_prefix:
         places.add(base_prefix)
-    return tuple(sorted(place for place in places if not python.startswith(place.rstrip("/") + "/")))
+    # What the distribution installs is visible in every sandbox.
+    elsewhere = (place for place in places if place != "/" and not is_below(place, ("/usr", "/bin", "/lib")))
+    return tuple(sorted(place for place in elsewhere if not python.startswith(place.rstrip("/") + "/")))

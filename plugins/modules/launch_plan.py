@@ -80,7 +80,7 @@ options:
     default: 30000
   api_key_sha256:
     description:
-      - SHA-256 of the engine's key; it is compared with that of the key on the host. Not the key itself: Ansible blanks a secret
+      - SHA-256 of the engine's key; it is compared with that of the key on the host. Not the key itself, as Ansible blanks a secret
         out of whatever a module returns, and a short key would take pieces out of the unit.
     type: str
   gpus:
@@ -225,6 +225,7 @@ from ansible_collections.inference.sglang.plugins.module_utils import _server_ho
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
 from ansible_collections.inference.sglang.plugins.module_utils._release import Wanted, difference, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
     HostPlaces,
@@ -270,7 +271,7 @@ class Planner:
         path = self.params["model_path"]
         if path and os.path.isdir(path):
             self.sources["model"] = "target"
-            return host.read_model(path)
+            return read_model(path)
         self.missing.append(f"the model {path or '(no path known yet)'} is not there")
         if self.params["config"]:
             self.sources["model"] = self.params["config_source"] or "inventory"

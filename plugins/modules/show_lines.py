@@ -1,0 +1,50 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Documentation of the action plugin of the same name; nothing runs on a host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: show_lines
+short_description: Print lines as they are
+version_added: "0.1.0"
+description:
+  - Prints lines on the controller's terminal, unfolded and unescaped, in whatever format results are shown.
+  - Runs on the controller; no host is touched.
+options:
+  lines:
+    description: The lines.
+    type: list
+    elements: str
+    required: true
+attributes:
+  action:
+    description: Has a corresponding action plugin that runs on the controller.
+    support: full
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed when in diff mode.
+    support: none
+  platform:
+    description: Target OS/families that can be operated against.
+    platforms: all
+    support: full
+author:
+  - inference.sglang maintainers (@inference-sglang)
+"""
+
+EXAMPLES = r"""
+- name: Show the plan
+  inference.sglang.show_lines:
+    lines: "{{ planned | inference.sglang.plan_report(inventory_hostname) }}"
+"""
+
+RETURN = r"""
+lines:
+  description: Nothing is returned; the lines are on the terminal.
+  type: list
+  elements: str
+  returned: never
+"""
