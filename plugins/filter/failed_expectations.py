@@ -13,7 +13,9 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 try:
     import jmespath
 except ImportError:
-    jmespath = None
+    HAS_JMESPATH = False
+else:
+    HAS_JMESPATH = True
 
 DOCUMENTATION = r"""
 name: failed_expectations
@@ -60,7 +62,7 @@ def _detail(expression: str, value: Any, seen: Any) -> str:
 
 def failed_expectations(seen: Any, expectations: Any) -> list[str]:
     """The expectations that do not hold."""
-    if jmespath is None:
+    if not HAS_JMESPATH:
         error = SglangError(
             "expectations cannot be evaluated",
             found=f"no module jmespath in the controller's Python ({sys.executable})",
