@@ -10,7 +10,13 @@ from typing import Any
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu, read_gpus
-from ansible_collections.inference.sglang.plugins.module_utils._memory import CALIBRATION_SOURCE, Sized, engine_default_fraction, size_with
+from ansible_collections.inference.sglang.plugins.module_utils._memory import (
+    CALIBRATION_SOURCE,
+    Sized,
+    engine_default_fraction,
+    keep_free,
+    size_with,
+)
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._options import option_table, render
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, shown
@@ -65,7 +71,7 @@ def _memory_items(case: Case, found: Answer) -> list[_Emitted]:
     sized: Sized = found.sized
     shapes, load = found.setup.shapes, case.workload
     source = f"{case.release.source}; {CALIBRATION_SOURCE}"
-    free = _plan_memory.section(case, found)["keep_free_gib"]
+    free = round(keep_free(found.setup), 2)
     items = [
         _Emitted(
             "mem_fraction_static",
@@ -253,7 +259,7 @@ def _memory_warnings(case: Case, found: Answer) -> list[str]:
     sized, load = found.sized, case.workload
     if found.fits is False:
         notes.append(f"Does not fit: {found.why}.")
-    keep = _plan_memory.section(case, found)["keep_free_gib"]
+    keep = round(keep_free(found.setup), 2)
     if found.fits and sized.free < keep - 0.5:
         notes.append(f"Only {sized.free:.2f} GiB a rank stay free after the start; the plan would keep {keep}.")
     context = case.settings.integer("context_length", 1) or case.profile.max_context or 0

@@ -157,6 +157,20 @@ def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
     return values * chunk / GIB
 
 
+def activation_for(profile: ModelProfile, release: Release, size: int, memory_mib: int, own_chunk: Optional[int]) -> float:
+    """Activations at the card's chunk size. At a class's lower end it grows with the card, so that more memory never plans for less."""
+    if own_chunk is not None:
+        return activation_gib(profile, size, own_chunk)
+    found, floor_mib = 0.0, 0
+    for row in release.card_defaults:
+        wanted = activation_gib(profile, size, row.chunked_prefill_size)
+        found = wanted if floor_mib == 0 else min(wanted, found + (memory_mib - floor_mib) / 2048)
+        if row.below_mib == 0 or memory_mib < row.below_mib:
+            break
+        floor_mib = row.below_mib
+    return found
+
+
 def _slots_per_request(release: Release, settings: Fields, strategy: str) -> int:
     if strategy == "radix_off":
         return 1
@@ -217,11 +231,14 @@ def make_setup(
     load = constants.load_many if size > 1 else constants.load_single
     draft = weights.draft / GIB if speculation.enabled else 0.0
     after = before - (weights.target or 0.0) / GIB - load - constants.before_pools
+    own_embedding = weights.draft_own_embedding / GIB if speculation.enabled else 0.0
     if release.draft_counted_first:
-        after -= draft
+        # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:
+        # SGLang 0.5.23 managers/scheduler.py init_model_worker, speculative/eagle_worker_v2.py alloc_memory_pool.
+        after -= draft + own_embedding
     defaults = card_defaults(release, memory_mib)
-    chunk = settings.integer("chunked_prefill_size", -1, 1 << 20) or defaults.chunked_prefill_size
-    if chunk <= 0:
+    chunk = settings.integer("chunked_prefill_size", -1, 1 << 20)
+    if chunk is not None and chunk <= 0:
         chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
     graph = defaults.graph_requests_small_tp if size < 4 else defaults.graph_requests_large_tp
     own = settings.integer("cuda_graph_max_bs", 1, 1 << 16) or settings.integer("cuda_graph_max_bs_decode", 1, 1 << 16)
@@ -231,9 +248,9 @@ def make_setup(
         after=after,
         total=total,
         draft=draft,
-        draft_embedding=weights.draft_own_embedding / GIB if speculation.enabled else 0.0,
+        draft_embedding=own_embedding,
         steps=speculation.num_steps or 0,
-        activation=activation_gib(profile, size, chunk),
+        activation=activation_for(profile, release, size, memory_mib, chunk),
         has_vision=profile.vision is not None,
         reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
         graph_requests=own or graph,
@@ -268,33 +285,35 @@ def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
     after_pools = setup.after - pools.bytes_used / GIB
     target_graphs, draft_graphs = graphs_gib(setup, pools.running)
     loaded = after_pools - CALIBRATION.workspace - target_graphs
-    draft_kv = 0.0 if setup.shapes.joint else pools.tokens * setup.shapes.draft_token_bytes / GIB
-    draft = 0.0 if setup.counted_first else setup.draft
-    # Its own embedding and head exist until they are replaced by the target's.
-    lowest = loaded - draft - draft_kv - (0.0 if setup.counted_first else setup.draft_embedding)
-    return Sized(fraction, split, pools, rest, after_pools, lowest, loaded - draft - draft_kv - draft_graphs)
+    if setup.counted_first:
+        return Sized(fraction, split, pools, rest, after_pools, after_pools, loaded + setup.draft_embedding - draft_graphs)
+    settled = loaded - setup.draft - pools.tokens * setup.shapes.draft_token_bytes / GIB
+    # The draft's own embedding and head exist until they are replaced by the target's.
+    return Sized(fraction, split, pools, rest, after_pools, settled - setup.draft_embedding, settled - draft_graphs)
 
 
 def budget_gib(setup: Setup, running: int) -> float:
     """What the pools may take in all so that enough stays free after the start."""
     target_graphs, draft_graphs = graphs_gib(setup, running)
-    fixed = CALIBRATION.workspace + target_graphs
-    draft = 0.0 if setup.counted_first else setup.draft
-    embedding = 0.0 if setup.counted_first else setup.draft_embedding
-    needed = fixed + draft + max(draft_graphs + keep_free(setup), embedding + CALIBRATION.load_margin)
-    share = 1.0
-    if setup.shapes.draft_token_bytes and not setup.shapes.joint:
-        # The draft layer's own KV cache comes on top of each token, outside the engine's budget.
-        share += setup.shapes.draft_token_bytes / setup.shapes.token_bytes
-    left = setup.after - needed
+    running_free = CALIBRATION.workspace + target_graphs + draft_graphs + keep_free(setup)
+    if setup.counted_first:
+        return setup.after - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
+    while_loading = CALIBRATION.workspace + target_graphs + setup.draft_embedding + CALIBRATION.load_margin
+    left = setup.after - setup.draft - max(running_free, while_loading)
+    # The draft layer's own KV cache comes on top of each token, outside the engine's budget.
+    share = 1.0 + setup.shapes.draft_token_bytes / setup.shapes.token_bytes
     return left / share if left > 0 else left
 
 
-def fraction_for(setup: Setup, running: int) -> float:
+def exact_fraction(setup: Setup, running: int) -> float:
     """The fraction whose pools take the budget, no more than was ever measured."""
     wanted = 1 - (setup.after - setup.reserve - budget_gib(setup, running)) / setup.before
-    highest, lowest = CALIBRATION.highest_fraction, CALIBRATION.lowest_fraction
-    return max(lowest, min(highest, math.ceil(wanted * 1000) / 1000))
+    return max(CALIBRATION.lowest_fraction, min(CALIBRATION.highest_fraction, wanted))
+
+
+def fraction_for(setup: Setup, running: int) -> float:
+    """`exact_fraction` in thousandths. Rounded up, so that what was found to fit still fits; the margin bears it."""
+    return math.ceil(exact_fraction(setup, running) * 1000 - 1e-6) / 1000
 
 
 def most_requests(setup: Setup, context_tokens: int, limit: int, fraction: Optional[float]) -> int:
@@ -302,7 +321,7 @@ def most_requests(setup: Setup, context_tokens: int, limit: int, fraction: Optio
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        rest = rest_gib(setup, fraction if fraction is not None else fraction_for(setup, middle)) * GIB
+        rest = rest_gib(setup, fraction if fraction is not None else exact_fraction(setup, middle)) * GIB
         if demand(setup.shapes, middle, context_tokens) <= rest:
             low = middle
         else:

@@ -186,10 +186,11 @@ def _vision(config: Fields) -> Optional[Vision]:
 def _attention(text: Fields) -> tuple[int, int, int, bool]:
     heads = text.need_integer("num_attention_heads", maximum=_MAXIMUM_SIZE)
     kv_heads = text.integer("num_key_value_heads", 1, _MAXIMUM_SIZE) or heads
-    head_dim, _key = text.first_integer(("head_dim", "attention_head_dim"), 1)
+    head_dim = text.integer("head_dim", 1, _MAXIMUM_SIZE)
     if head_dim is not None:
         return heads, kv_heads, head_dim, False
-    return heads, kv_heads, max(1, text.need_integer("hidden_size", maximum=_MAXIMUM_SIZE) // heads), True
+    other = text.integer("attention_head_dim", 1, _MAXIMUM_SIZE)
+    return heads, kv_heads, other or max(1, text.need_integer("hidden_size", maximum=_MAXIMUM_SIZE) // heads), True
 
 
 def _shared_expert(text: Fields) -> int:

@@ -8,7 +8,7 @@ import difflib
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -19,7 +19,12 @@ SECRETS = {"api_key": "sglang_server_api_key", "admin_api_key": "sglang_server_a
 SECRET_WORDS = ("api-key", "ssl-keyfile-password")
 _SIZE = re.compile(r"[0-9]{1,15}|[0-9]{1,9}(\.[0-9]{1,9})?[kMGT]|[0-9]{1,9}[KMGT]i")
 # Emitted by the spelling that works in every release; the tables' first name is not always it.
-_EMITTED = {"tensor-parallel-size": "tp-size", "pipeline-parallel-size": "pp-size", "data-parallel-size": "dp-size"}
+_EMITTED = {
+    "tensor-parallel-size": "tp-size",
+    "pipeline-parallel-size": "pp-size",
+    "data-parallel-size": "dp-size",
+    "expert-parallel-size": "ep-size",
+}
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,12 @@ def _load(release: Release) -> OptionTable:
         if "=" in word:
             alias, name = word.split("=", 1)
             aliases[alias] = name
+    # Releases differ in which of two names is the first; settings have one key for both.
+    for long, short in _EMITTED.items():
+        if short in options and aliases.get(long) == short:
+            options[long] = replace(options.pop(short), name=long)
+            aliases = {alias: long if name == short else name for alias, name in aliases.items() if alias != long}
+            aliases[short] = long
     return OptionTable(release.version, options, aliases)
 
 
@@ -117,7 +128,7 @@ def _refuse_unknown(release: Release, name: str, where: str) -> SglangError:
     elsewhere = [version for version, other in _TABLES.items() if version != release.version and other.find(name)]
     # --disable-x is no hint for --enable-x: it would do the opposite.
     similar = [other for other in table.names() if _polarity(other) == _polarity(name)]
-    near = difflib.get_close_matches(name, similar, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, similar, n=1, cutoff=0.75)
     hint = ""
     if near:
         hint = near[0].replace("-", "_") if where.endswith("settings") else f"--{near[0]}"

@@ -90,11 +90,12 @@ experts-shared-outer-loras lora-strict-loading record-nolora-graph
 DETAILED = """
 tokenizer-mode text 1 auto|slow
 tokenizer-backend text 1 huggingface|fastokens
-load-format text 1 auto|pt|safetensors|npcache|dummy|sharded_state|gguf|bitsandbytes|mistral|layered|flash_rl|remote|remote_instance
-    |fastsafetensors|private|runai_streamer
+load-format text 1 auto|pt|safetensors|npcache|dummy|sharded_state|gguf|bitsandbytes|mistral|layered|flash_rl|remote|
+    remote_instance|fastsafetensors|private|runai_streamer
 dtype text 1 auto|half|float16|bfloat16|float|float32
-quantization text 1 awq|fp8|mxfp8|gptq|marlin|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|modelopt_fp4|modelopt_m
-    ixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|qoq|w4afp8|mxfp4|auto-round|compressed-tensors|modelslim|quark_int4fp8_moe|unquant
+quantization text 1 awq|fp8|mxfp8|gptq|marlin|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|modelopt_fp4|
+    modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|qoq|w4afp8|mxfp4|auto-round|compressed-tensors|modelslim|
+    quark_int4fp8_moe|unquant
 kv-cache-dtype text 1 auto|fp8_e5m2|fp8_e4m3|bf16|bfloat16|fp4_e2m1
 schedule-policy text 1 lpm|random|fcfs|dfs-weight|lof|priority|routing-key
 radix-eviction-policy text 1 lru|lfu|slru|priority
@@ -111,10 +112,10 @@ bucket-inter-token-latency number +
 bucket-e2e-request-latency number +
 prompt-tokens-buckets text +
 generation-tokens-buckets text +
-reasoning-parser text 1 deepseek-r1|deepseek-v3|glm45|hunyuan|gpt-oss|kimi|kimi_k2|mimo|qwen3|qwen3-thinking|minimax|minimax-append-
-    think|step3|step3p5|mistral|nemotron_3|interns1|gemma4
-tool-call-parser text 1 deepseekv3|deepseekv31|deepseekv32|glm|glm45|glm47|gpt-oss|kimi_k2|lfm2|llama3|mimo|mistral|pythonic|qwen|qw
-    en25|qwen3_coder|step3|step3p5|minimax-m2|trinity|interns1|hermes|hunyuan|gigachat3|gemma4
+reasoning-parser text 1 deepseek-r1|deepseek-v3|glm45|hunyuan|gpt-oss|kimi|kimi_k2|mimo|qwen3|qwen3-thinking|minimax|
+    minimax-append-think|step3|step3p5|mistral|nemotron_3|interns1|gemma4
+tool-call-parser text 1 deepseekv3|deepseekv31|deepseekv32|glm|glm45|glm47|gpt-oss|kimi_k2|lfm2|llama3|mimo|mistral|pythonic|qwen|
+    qwen25|qwen3_coder|step3|step3p5|minimax-m2|trinity|interns1|hermes|hunyuan|gigachat3|gemma4
 sampling-defaults text 1 openai|model
 load-balance-method text 1 auto|round_robin|follow_bootstrap_room|total_requests|total_tokens
 lora-target-modules text * q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj|qkv_proj|gate_up_proj|embed_tokens|lm_head|all
@@ -122,12 +123,12 @@ lora-paths text *
 lora-eviction-policy text 1 lru|fifo
 lora-backend text 1 triton|csgmv|ascend|torch_native
 max-lora-chunk-size integer 1 16|32|64|128
-attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|trtllm_mha|dual_c
-    hunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
-prefill-attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|trtllm_mh
-    a|dual_chunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
-decode-attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|trtllm_mha
-    |dual_chunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
+attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|trtllm_mha|
+    dual_chunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
+prefill-attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|
+    trtllm_mha|dual_chunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
+decode-attention-backend text 1 triton|torch_native|flex_attention|nsa|cutlass_mla|fa3|fa4|flashinfer|flashmla|trtllm_mla|
+    trtllm_mha|dual_chunk_flash_attn|aiter|wave|intel_amx|ascend|intel_xpu
 sampling-backend text 1 pytorch|flashinfer|ascend
 grammar-backend text 1 xgrammar|outlines|llguidance|none
 mm-attention-backend text 1 sdpa|fa3|fa4|triton_attn|ascend_attn|aiter_attn|flashinfer_cudnn
@@ -136,19 +137,19 @@ nsa-decode-backend text 1 flashmla_sparse|flashmla_kv|flashmla_auto|fa3|tilelang
 fp8-gemm-backend text 1 auto|deep_gemm|flashinfer_trtllm|flashinfer_cutlass|flashinfer_deepgemm|cutlass|triton|aiter
 fp4-gemm-backend text 1 auto|cutlass|flashinfer_cudnn|flashinfer_cutlass|flashinfer_trtllm
 speculative-algorithm text 1 DFLASH|EAGLE|EAGLE3|NEXTN|STANDALONE|NGRAM
-speculative-draft-load-format text 1 auto|pt|safetensors|npcache|dummy|sharded_state|gguf|bitsandbytes|mistral|layered|flash_rl|remo
-    te|remote_instance|fastsafetensors|private|runai_streamer
+speculative-draft-load-format text 1 auto|pt|safetensors|npcache|dummy|sharded_state|gguf|bitsandbytes|mistral|layered|flash_rl|
+    remote|remote_instance|fastsafetensors|private|runai_streamer
 speculative-attention-mode text 1 prefill|decode
-speculative-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|flashinfer_trtllm_routed|flashinfer_cutl
-    ass|flashinfer_mxfp4|flashinfer_cutedsl|cutlass|aiter
+speculative-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|flashinfer_trtllm_routed|
+    flashinfer_cutlass|flashinfer_mxfp4|flashinfer_cutedsl|cutlass|aiter
 speculative-moe-a2a-backend text 1 none|deepep|mooncake|nixl|mori|ascend_fuseep|flashinfer
-speculative-draft-model-quantization text 1 awq|fp8|mxfp8|gptq|marlin|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8
-    |modelopt_fp4|modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|qoq|w4afp8|mxfp4|auto-round|compressed-tensors|modelslim|q
-    uark_int4fp8_moe|unquant
+speculative-draft-model-quantization text 1 awq|fp8|mxfp8|gptq|marlin|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|
+    modelopt_fp8|modelopt_fp4|modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|qoq|w4afp8|mxfp4|auto-round|
+    compressed-tensors|modelslim|quark_int4fp8_moe|unquant
 speculative-ngram-match-type text 1 BFS|PROB
 moe-a2a-backend text 1 none|deepep|mooncake|nixl|mori|ascend_fuseep|flashinfer
-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|flashinfer_trtllm_routed|flashinfer_cutlass|flashinf
-    er_mxfp4|flashinfer_cutedsl|cutlass|aiter
+moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|flashinfer_trtllm_routed|flashinfer_cutlass|
+    flashinfer_mxfp4|flashinfer_cutedsl|cutlass|aiter
 flashinfer-mxfp4-moe-precision text 1 default|bf16
 deepep-mode text 1 normal|low_latency|auto
 elastic-ep-backend text 1 none|mooncake|nixl

@@ -113,12 +113,12 @@ ple-offload-embedding enable-decoder-swa-bounded-replay enable-dsa-fused-indexer
 DETAILED = """
 tokenizer-mode text 1 auto|slow
 tokenizer-backend text 1 huggingface|fastokens
-load-format text 1 auto|pt|safetensors|instanttensor|npcache|dummy|sharded_state|presharded|gguf|expert_pack|bitsandbytes|mistral|la
-    yered|flash_rl|remote|remote_instance|fastsafetensors|private|runai_streamer
+load-format text 1 auto|pt|safetensors|instanttensor|npcache|dummy|sharded_state|presharded|gguf|expert_pack|bitsandbytes|mistral|
+    layered|flash_rl|remote|remote_instance|fastsafetensors|private|runai_streamer
 dtype text 1 auto|half|float16|bfloat16|float|float32
-quantization text 1 awq|fp8|mxfp8|gptq|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|modelopt_fp4|nvfp4_online|mode
-    lopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|w4afp8|mxfp4|auto-round|auto-round-int8|compressed-tensors|modelslim|mxfp_w4
-    a8|quark|quark_int4fp8_moe|quark_mxfp4|mlx_q4|mlx_q8|unquant|humming
+quantization text 1 awq|fp8|mxfp8|gptq|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|modelopt_fp4|nvfp4_online|
+    modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|w4afp8|mxfp4|auto-round|auto-round-int8|compressed-tensors|modelslim|
+    mxfp_w4a8|quark|quark_int4fp8_moe|quark_mxfp4|mlx_q4|mlx_q8|unquant|humming
 kv-cache-dtype text 1 auto|fp8_e5m2|fp8_e4m3|mxfp8|bf16|bfloat16|nvfp4|fp4_mx_block16
 schedule-policy text 1 lpm|random|fcfs|dfs-weight|lof|priority|routing-key|hrrn|shortest-prefill-first
 retraction-policy text 1 length|priority
@@ -139,26 +139,26 @@ bucket-inter-token-latency number +
 bucket-e2e-request-latency number +
 prompt-tokens-buckets text +
 generation-tokens-buckets text +
-attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|llada2_cfg_flashinfer|fla
-    shmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|aiter|wave|intel_amx|ascend|
-    intel_xpu
-decode-attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|llada2_cfg_flashin
-    fer|flashmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|aiter|wave|intel_amx|
+attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|llada2_cfg_flashinfer|
+    flashmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|aiter|wave|intel_amx|
     ascend|intel_xpu
-prefill-attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|llada2_cfg_flashi
-    nfer|flashmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|aiter|wave|intel_amx
-    |ascend|intel_xpu
+decode-attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|
+    llada2_cfg_flashinfer|flashmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|
+    aiter|wave|intel_amx|ascend|intel_xpu
+prefill-attention-backend text 1 triton|torch_native|flex_attention|dsa|nsa|qsa|dsv4|compressed|fa3|fa4|flashinfer|
+    llada2_cfg_flashinfer|flashmla|trtllm_mla|cutedsl_mla|tokenspeed_mla|trtllm_mha|hpc_ops|minicpm_flashattn|minicpm_flashinfer|
+    aiter|wave|intel_amx|ascend|intel_xpu
 grammar-backend text 1 xgrammar|outlines|llguidance|none
 mm-attention-backend text 1 sdpa|fa3|fa4|triton_attn|ascend_attn|aiter_attn|flashinfer_cudnn|amx_attn|xpu_attn
-fp8-gemm-backend text 1
-    auto|deep_gemm|flashinfer_trtllm|flashinfer_cutlass|flashinfer_deepgemm|flashinfer_cutedsl|cutlass|triton|aiter
+fp8-gemm-backend text 1 auto|deep_gemm|flashinfer_trtllm|flashinfer_cutlass|flashinfer_deepgemm|flashinfer_cutedsl|cutlass|triton|
+    aiter
 fp4-gemm-backend text 1 auto|flashinfer_cudnn|flashinfer_cutedsl|flashinfer_cutlass|flashinfer_trtllm|marlin
 bf16-gemm-backend text 1 auto|cutedsl|gemv|torch
-dsa-prefill-backend text 1 flashmla_sparse|flashmla_sparse_q8|flashmla_kv|flashmla_auto|flashinfer_sparse_mla|triton_sparse_mla|fa3|
-    tilelang|triton|aiter|trtllm|intel_xpu
+dsa-prefill-backend text 1 flashmla_sparse|flashmla_sparse_q8|flashmla_kv|flashmla_auto|flashinfer_sparse_mla|triton_sparse_mla|
+    fa3|tilelang|triton|aiter|trtllm|intel_xpu
 dsv4-prefill-backend text 1 auto|flashmla_sparse|flashmla_sparse_q8
-dsa-decode-backend text 1
-    flashmla_sparse|flashmla_sparse_q8|flashmla_kv|flashmla_auto|flashinfer_sparse_mla|fa3|tilelang|triton|aiter|trtllm|intel_xpu
+dsa-decode-backend text 1 flashmla_sparse|flashmla_sparse_q8|flashmla_kv|flashmla_auto|flashinfer_sparse_mla|fa3|tilelang|triton|
+    aiter|trtllm|intel_xpu
 dsa-paged-mqa-logits-backend text 1 auto|deepgemm|cutedsl|aiter
 dsa-topk-backend text 1 sgl-kernel|torch|flashinfer
 flashinfer-autotune-skip-ops text +
@@ -169,25 +169,26 @@ cuda-graph-bs-decode integer +
 cuda-graph-bs-prefill integer +
 boundary-reduction text 1 auto|ar|rs|rsv|rs+rsv
 flashinfer-allreduce-fusion-backend text 1 auto|trtllm|mnnvl|cutedsl
-speculative-draft-load-format text 1 auto|pt|safetensors|instanttensor|npcache|dummy|sharded_state|presharded|gguf|expert_pack|bitsa
-    ndbytes|mistral|layered|flash_rl|remote|remote_instance|fastsafetensors|private|runai_streamer
+speculative-draft-load-format text 1 auto|pt|safetensors|instanttensor|npcache|dummy|sharded_state|presharded|gguf|expert_pack|
+    bitsandbytes|mistral|layered|flash_rl|remote|remote_instance|fastsafetensors|private|runai_streamer
 speculative-attention-mode text 1 prefill|decode
 speculative-dsa-topk-backend text 1 sgl-kernel|torch|flashinfer
 speculative-draft-kv-cache-dtype text 1 auto|fp8_e5m2|fp8_e4m3|bf16|bfloat16
-speculative-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|experimental_sgl_trtllm|flashinfer_trtll
-    m_routed|flashinfer_cutlass|flashinfer_mxfp4|flashinfer_cutedsl|flashinfer_megamoe|cutlass|aiter|marlin|humming|experimental_sgl
-    _marlin|lora_cutedsl|lora_triton|lora_marlin|hpc_ops|megamoe|intel_xpu
+speculative-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|experimental_sgl_trtllm|
+    flashinfer_trtllm_routed|flashinfer_cutlass|flashinfer_mxfp4|flashinfer_cutedsl|flashinfer_megamoe|cutlass|aiter|marlin|
+    humming|experimental_sgl_marlin|lora_cutedsl|lora_triton|lora_marlin|hpc_ops|megamoe|intel_xpu
 speculative-moe-a2a-backend text 1 none|deepep|mooncake|nixl|mori|ascend_fuseep|flashinfer|megamoe|deepep_v2|pplx|ascend_tp
-speculative-draft-model-quantization text 1 awq|fp8|mxfp8|gptq|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|modelo
-    pt_fp4|nvfp4_online|modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|w4afp8|mxfp4|auto-round|auto-round-int8|compressed-t
-    ensors|modelslim|mxfp_w4a8|quark|quark_int4fp8_moe|quark_mxfp4|mlx_q4|mlx_q8|unquant|humming
+speculative-draft-model-quantization text 1 awq|fp8|mxfp8|gptq|gptq_marlin|awq_marlin|bitsandbytes|gguf|modelopt|modelopt_fp8|
+    modelopt_fp4|nvfp4_online|modelopt_mixed|petit_nvfp4|w8a8_int8|w8a8_fp8|moe_wna16|w4afp8|mxfp4|auto-round|auto-round-int8|
+    compressed-tensors|modelslim|mxfp_w4a8|quark|quark_int4fp8_moe|quark_mxfp4|mlx_q4|mlx_q8|unquant|humming
 decoupled-spec-role text 1 null|verifier|drafter
 speculative-ngram-match-type text 1 BFS|PROB
-moe-a2a-backend text 1 none|deepep|mooncake|nixl|mori|ascend_fuseep|flashinfer|megamoe|deepep_v2|pplx|ascend_tp|flashinfer_megamoe
+moe-a2a-backend text 1 none|deepep|mooncake|nixl|mori|ascend_fuseep|flashinfer|megamoe|deepep_v2|pplx|ascend_tp|
+    flashinfer_megamoe
 deepep-v2-mode text 1 direct|hybrid
-moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|experimental_sgl_trtllm|flashinfer_trtllm_routed|fla
-    shinfer_cutlass|flashinfer_mxfp4|flashinfer_cutedsl|flashinfer_megamoe|cutlass|aiter|marlin|humming|experimental_sgl_marlin|lora
-    _cutedsl|lora_triton|lora_marlin|hpc_ops|megamoe|intel_xpu
+moe-runner-backend text 1 auto|deep_gemm|triton|triton_kernel|flashinfer_trtllm|experimental_sgl_trtllm|flashinfer_trtllm_routed|
+    flashinfer_cutlass|flashinfer_mxfp4|flashinfer_cutedsl|flashinfer_megamoe|cutlass|aiter|marlin|humming|
+    experimental_sgl_marlin|lora_cutedsl|lora_triton|lora_marlin|hpc_ops|megamoe|intel_xpu
 flashinfer-mxfp4-moe-precision text 1 default|bf16|fp8
 deepep-mode text 1 auto|normal|low_latency
 fuseep-mode integer 1 1|2
@@ -214,8 +215,8 @@ allowed-media-domains text +
 image-processor-backend text 1 auto|torchvision|pil
 mm-global-cache-backend text 1 mooncake
 mm-feature-transport text 1 cpu|cuda_ipc|cuda_vmm
-lora-target-modules text * q_proj|k_proj|v_proj|o_proj|q_a_proj|kv_a_proj_with_mqa|q_b_proj|kv_b_proj|wq_b|wk|weights_proj|gate_proj
-    |up_proj|down_proj|qkv_proj|gate_up_proj|embed_tokens|lm_head|qkvr|wo_ud|all
+lora-target-modules text * q_proj|k_proj|v_proj|o_proj|q_a_proj|kv_a_proj_with_mqa|q_b_proj|kv_b_proj|wq_b|wk|weights_proj|
+    gate_proj|up_proj|down_proj|qkv_proj|gate_up_proj|embed_tokens|lm_head|qkvr|wo_ud|all
 lora-paths text *
 lora-eviction-policy text 1 lru|fifo
 lora-backend text 1 triton|csgmv|ascend|torch_native|triton_v2
@@ -246,13 +247,14 @@ disaggregation-decode-allocation-policy text 1 early|prefill_complete
 dsa-triton-union integer 1 0|2|4
 return-aux-hidden-state-layer-ids integer +
 sampling-backend text 1 pytorch|ascend|intel_xpu|flashinfer
-reasoning-parser text 1 auto|apertus2509|beam|deepseek-r1|deepseek-v3|deepseek-v4|deepseek-v41|dots|glm45|ling3|hunyuan|gpt-oss|k2_h
-    orizon|kimi|kimi_k2|kimi_k3|mimo|muse|poolside_v1|qwen3|qwen3-thinking|minimax|minimax-append-think|minimax-m3|nanbeige|step3|st
-    ep3p5|mistral|nemotron_3|granite_thinking_parser|interns1|gemma4|inkling|iquest_q1|cohere_command4|gigachat35|response_template
-tool-call-parser text 1 auto|apertus2509|beam|cohere_command4|deepseekv3|deepseekv31|deepseekv32|deepseekv4|deepseekv41|dots|glm|glm
-    45|glm47|gpt-oss|k2_horizon|kimi_k2|kimi_k3|lfm2|ling3|llama3|mimo|minicpm5|mistral|muse|poolside_v1|pythonic|qwen|qwen25|qwen3_
-    coder|spark25|step3|step3p5|minimax-m2|minimax-m3|nanbeige|trinity|interns1|hermes|hunyuan|gigachat3|gigachat35|gemma4|inkling|i
-    quest_q1|response_template
+reasoning-parser text 1 auto|apertus2509|beam|deepseek-r1|deepseek-v3|deepseek-v4|deepseek-v41|dots|glm45|ling3|hunyuan|gpt-oss|
+    k2_horizon|kimi|kimi_k2|kimi_k3|mimo|muse|poolside_v1|qwen3|qwen3-thinking|minimax|minimax-append-think|minimax-m3|nanbeige|
+    step3|step3p5|mistral|nemotron_3|granite_thinking_parser|interns1|gemma4|inkling|iquest_q1|cohere_command4|gigachat35|
+    response_template
+tool-call-parser text 1 auto|apertus2509|beam|cohere_command4|deepseekv3|deepseekv31|deepseekv32|deepseekv4|deepseekv41|dots|glm|
+    glm45|glm47|gpt-oss|k2_horizon|kimi_k2|kimi_k3|lfm2|ling3|llama3|mimo|minicpm5|mistral|muse|poolside_v1|pythonic|qwen|qwen25|
+    qwen3_coder|spark25|step3|step3p5|minimax-m2|minimax-m3|nanbeige|trinity|interns1|hermes|hunyuan|gigachat3|gigachat35|gemma4|
+    inkling|iquest_q1|response_template
 kv-canary-real-data text 1 none|partial|all
 monokernel-backend text 1 amd
 """

@@ -175,6 +175,13 @@ def _gib(value: float) -> float:
     return round(value, 2)
 
 
+def _loaded(found: Answer) -> float:
+    """What the engine's log calls the memory usage of loading the weights."""
+    setup = found.setup
+    gone = setup.before - setup.after - _memory.CALIBRATION.before_pools
+    return gone - setup.draft - setup.draft_embedding if setup.counted_first else gone
+
+
 def the_sum(found: Answer) -> list[dict[str, Any]]:
     """The arithmetic of one rank, in the order in which the engine spends it."""
     setup, pools, shapes = found.setup, found.sized.pools, found.setup.shapes
@@ -183,10 +190,10 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     rows = [
         ("free before the weights load", setup.before),
         ("weights", -weights),
-        ("beside the weights", -(setup.before - setup.after - weights - (setup.draft if setup.counted_first else 0.0))),
+        ("beside the weights", -(_loaded(found) - weights + _memory.CALIBRATION.before_pools)),
     ]
     if setup.counted_first and setup.draft:
-        rows.append(("draft weights", -setup.draft))
+        rows.append(("draft weights, with their own embedding and head", -setup.draft - setup.draft_embedding))
     if shapes.slot_bytes:
         rows.append((f"{pools.slots} state slots of {shapes.slot_bytes / 2**20:.1f} MiB", -(pools.slots + 1) * shapes.slot_bytes / GIB))
         if shapes.draft_tokens:
@@ -195,18 +202,13 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
     rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
     rows.append(("workspace and CUDA graphs", -(_memory.CALIBRATION.workspace + target_graphs + draft_graphs)))
-    if setup.draft and not setup.counted_first:
+    if setup.draft and setup.counted_first:
+        rows.append(("embedding and head of the draft, given back after the sizing", setup.draft_embedding))
+    elif setup.draft:
         rows.append(("draft weights, sharing the target's embedding and head", -setup.draft))
         rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
     rows.append(("free after the start", found.sized.free))
     return [{"what": what, "gib": _gib(value)} for what, value in rows]
-
-
-def _loaded(found: Answer) -> float:
-    """What the engine's log calls the memory usage of loading the weights."""
-    setup = found.setup
-    gone = setup.before - setup.after - _memory.CALIBRATION.before_pools
-    return gone - setup.draft if setup.counted_first else gone
 
 
 def section(case: Case, found: Answer) -> dict[str, Any]:

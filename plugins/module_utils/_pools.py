@@ -165,7 +165,7 @@ def ratio_for(shapes: Shapes, running: int, context_tokens: int, rest: float) ->
         else:
             budget, base = slot * (slots + 0.5), rest - slot * running * shapes.draft_tokens
         if 0 < budget < base:
-            ratio = round(budget / (base - budget), 4)
+            ratio = round(budget / (base - budget), 6)
             pools = divide(shapes, Split(running, ratio), rest)
             if pools.slots >= running * shapes.slots_per_request and pools.tokens >= running * context_tokens:
                 return ratio

@@ -60,6 +60,19 @@ def wrapped(words: list[str]) -> str:
     return "\n".join(textwrap.wrap(" ".join(words), 130, break_long_words=False, break_on_hyphens=False))
 
 
+def split_choices(line: str) -> list[str]:
+    """One option's line, broken behind a bar where it is long; what follows is indented and joined again as it stands."""
+    words = line.split("|")
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) > 128:
+            lines[-1] += "|"
+            lines.append("    " + word)
+        else:
+            lines[-1] += "|" + word
+    return lines
+
+
 def main(path: str) -> None:
     record = json.loads(Path(path).read_text())
     plain, detailed, aliases = rows(record)
@@ -78,7 +91,7 @@ def main(path: str) -> None:
         parts += [f'    "{kind}": """', wrapped(plain[kind]), '""",']
     parts += ["}", "# name kind values choices", 'DETAILED = """']
     for line in detailed:
-        parts += textwrap.wrap(line, 132, subsequent_indent="    ", break_long_words=True, break_on_hyphens=False)
+        parts += split_choices(line)
     parts += ['"""', "# other spelling=name, and name>dest where the two differ", 'ALIASES = """', wrapped(aliases), '"""']
     parts += ['DEPRECATED = """', wrapped(deprecated), '"""', ""]
     target = MODULE_UTILS / f"_options_{record['sglang'].replace('.', '_')}.py"

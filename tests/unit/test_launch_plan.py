@@ -1,0 +1,333 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
+
+from tests.unit.core_helpers import A100, A6000, B200, CPU_SETTINGS, EXPECTED, H200, RELEASES, SMOLLM2, config, hf_quant, plan, values, why
+
+SERVED = [
+    "Qwen3.6-27B",
+    "Qwen3.5-27B",
+    "edge-Qwen3.5-27B-no-mtp-keys",
+    "Qwen3.5-0.8B",
+    "Qwen3.5-2B",
+    "Qwen3.5-4B",
+    "Qwen3.5-35B-A3B",
+    "Qwen3.5-122B-A10B",
+    "Qwen3.5-397B-A17B",
+    "Qwen3-Next-80B-A3B-Instruct",
+    "Qwen3.6-27B-INT4-compressed-tensors-MTPq",
+    "Qwen3-8B",
+    "Qwen3-32B",
+    "Qwen3-32B-FP8",
+    "Meta-Llama-3.1-8B",
+]
+CT129 = {"model_path": "/root/models/Qwen3.6-27B", "host": "0.0.0.0", "port": 30000, "dtype": "bfloat16"}
+
+
+def recorded_parser(version):
+    """The engine's parser, rebuilt from its record: names, aliases, arity, types and choices."""
+    types = {"int": int, "float": float, "loads": json.loads}
+    parser = argparse.ArgumentParser(exit_on_error=False, add_help=False)
+    for flag in json.loads((EXPECTED / f"flags-{version}.json").read_text())["flags"]:
+        if flag["dest"] == "help":
+            continue
+        if flag["action"] == "BooleanOptionalAction":
+            parser.add_argument(flag["flags"][0], dest=flag["dest"], action=argparse.BooleanOptionalAction)
+        elif flag["nargs"] == 0:
+            parser.add_argument(*flag["flags"], dest=flag["dest"], action="store_true")
+        else:
+            kind = types.get(str(flag["type"]), str)
+            parser.add_argument(*flag["flags"], dest=flag["dest"], nargs=flag["nargs"], type=kind, choices=flag["choices"])
+    return parser
+
+
+PARSERS = {version: recorded_parser(version) for version in RELEASES}
+
+
+def accepted(version, argv):
+    parsed, rest = PARSERS[version].parse_known_args(argv)
+    assert rest == []
+    return parsed
+
+
+def test_ct129_as_the_story_has_it():
+    found = plan(settings=CT129)
+    flags = values(found["argv"])
+    assert flags["--tp-size"] == "2"
+    assert flags["--speculative-algorithm"] == "NEXTN"
+    assert [flags[f"--speculative-{name}"] for name in ("num-steps", "eagle-topk", "num-draft-tokens")] == ["3", "1", "4"]
+    assert flags["--mamba-scheduler-strategy"] == "extra_buffer"
+    assert int(flags["--max-running-requests"]) >= 8
+    assert 0.72 < float(flags["--mem-fraction-static"]) <= 0.88
+    memory = found["memory"]
+    assert memory["fits"] is True
+    assert memory["per_rank"]["weights_gib"] == 25.64
+    assert memory["per_rank"]["free_gib"] >= memory["keep_free_gib"] - 0.1
+    assert memory["per_rank"]["max_running_requests"] == int(flags["--max-running-requests"])
+    assert sum(row["gib"] for row in memory["sum"][:-1]) == pytest.approx(memory["sum"][-1]["gib"], abs=0.05)
+    assert "left alone the engine (fraction 0.7167, 13.8 GiB of it reserved for 48 requests)" in why(found, "--max-running-requests")
+    assert found["gate"] == {
+        "family": "gdn",
+        "dispatcher": "GDN kernel dispatcher",
+        "dispatcher_count": 2,
+        "ready": "The server is fired up and ready to roll!",
+    }
+    assert found["argv"][:6] == ["--model-path", "/root/models/Qwen3.6-27B", "--host", "0.0.0.0", "--port", "30000"]
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize(
+    "gpus", [(A6000, A6000), (H200,), (H200,) * 8, (A100,) * 4, (B200, B200)], ids=["a6000x2", "h200", "h200x8", "a100x4", "b200x2"]
+)
+def test_every_command_is_one_the_parser_takes_and_every_flag_has_a_reason(version, name, gpus):
+    found = plan(name, version, gpus, settings={"model_path": "/m", "served_model_name": name}, workload={"context_tokens": 8192})
+    parsed = accepted(version, found["argv"])
+    size = parsed.tp_size if version == "0.5.23" else parsed.tensor_parallel_size
+    assert size == found["tensor_parallel_size"]
+    numbers = (parsed.speculative_num_steps, parsed.speculative_eagle_topk, parsed.speculative_num_draft_tokens)
+    assert all(number is None for number in numbers) or all(number is not None for number in numbers)
+    flags = [word.split("=")[0] for word in found["argv"] if word.startswith("--")]
+    assert len(flags) == len(set(flags))
+    reasons = {reason["flag"]: reason for reason in found["reasons"]}
+    assert all(reasons[flag]["why"] and reasons[flag]["source"] for flag in flags)
+    if found["profile"]["recurrent_family"] == "none":
+        assert not [flag for flag in flags if "mamba" in flag]
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_plans_are_deterministic(version):
+    assert json.dumps(plan(version=version, settings=CT129)) == json.dumps(plan(version=version, settings=CT129))
+
+
+def test_0_5_23_is_calculated_and_says_so():
+    found = plan(version="0.5.23")
+    assert found["memory"]["basis"] == "calculated"
+    assert any("calculated" in warning for warning in found["warnings"])
+    assert "--mamba-scheduler-strategy" not in found["argv"]
+    assert found["memory"]["fits"] is True
+    assert plan()["memory"]["basis"] == "measured"
+
+
+def test_the_declared_load_steers_the_split():
+    short = plan(gpus=(H200,), workload={"context_tokens": 2048, "concurrency": 40})
+    long = plan(gpus=(H200,), workload={"context_tokens": 131072, "concurrency": 4})
+    for found, load in ((short, (2048, 40)), (long, (131072, 4))):
+        rank = found["memory"]["per_rank"]
+        assert found["memory"]["fits"] is True
+        assert rank["max_running_requests"] == load[1]
+        assert rank["kv_tokens"] >= load[0] * load[1]
+    ratio = "--mamba-full-memory-ratio"
+    assert float(values(short["argv"])[ratio]) > 3 > 1 > float(values(long["argv"])[ratio])
+
+
+def test_what_does_not_fit_shows_what_would():
+    found = plan(workload={"context_tokens": 65536, "concurrency": 12})
+    memory = found["memory"]
+    assert memory["fits"] is False
+    assert "12 are wanted" in memory["why"]
+    assert any(text.startswith("concurrency ") for text in memory["alternatives"])
+    assert any(text.startswith("context_tokens ") for text in memory["alternatives"])
+    assert any("such GPUs" in text for text in memory["alternatives"])
+    best = int(next(text for text in memory["alternatives"] if text.startswith("concurrency ")).split()[1])
+    assert plan(workload={"context_tokens": 65536, "concurrency": best})["memory"]["fits"] is True
+    assert plan(workload={"context_tokens": 65536, "concurrency": best + 1})["memory"]["fits"] is False
+
+
+def test_weights_that_exceed_the_card():
+    found = plan("Qwen3.5-397B-A17B", gpus=(A6000, A6000))
+    assert found["memory"]["fits"] is False
+    assert "weights alone exceed the card" in found["memory"]["why"]
+    one = plan(gpus=(A6000,), tensor_parallel_size=1)
+    assert one["memory"]["fits"] is False
+    assert any(text.startswith("2 such GPUs") for text in one["memory"]["alternatives"])
+
+
+def test_overrides_win_and_the_plan_says_what_they_replaced():
+    derived = values(plan(settings=CT129)["argv"])
+    found = plan(settings={**CT129, "mem_fraction_static": 0.8, "max_running_requests": 4})
+    flags = values(found["argv"])
+    assert (flags["--mem-fraction-static"], flags["--max-running-requests"]) == ("0.8", "4")
+    chosen = why(found, "--mem-fraction-static").removeprefix("set; the plan would have chosen ")
+    assert float(chosen) == pytest.approx(float(derived["--mem-fraction-static"]), abs=0.02)
+    assert why(found, "--max-running-requests").startswith("set; the plan would have chosen ")
+    assert found["memory"]["per_rank"]["max_running_requests"] == 4
+    assert found["memory"]["per_rank"]["mem_fraction_static"] == 0.8
+
+
+def test_the_emulated_start_with_pinned_numbers():
+    card = {**A6000, "available_gib": 46.23}
+    settings = {"mem_fraction_static": 0.7167, "max_running_requests": 8, "mamba_full_memory_ratio": 0.9}
+    rank = plan(gpus=(card, card), settings=settings)["memory"]["per_rank"]
+    assert (rank["state_slots"], rank["max_running_requests"]) == (34, 6)
+    assert rank["kv_tokens"] == pytest.approx(89197, rel=0.01)
+
+
+def test_speculation_off_by_weights_and_by_wish():
+    for found in (plan(weights={**HEADERLESS, "mtp_tensors": 0}), plan(settings={"speculative_algorithm": "none"})):
+        assert not [word for word in found["argv"] if "speculative" in word]
+        assert found["gate"]["dispatcher_count"] == 1
+        assert any(reason["flag"] == "--speculative-algorithm" and reason["why"].startswith("off") for reason in found["reasons"])
+
+
+HEADERLESS = {"evidence": "headers", "bytes_by_group": {}}
+
+
+def test_without_evidence_speculation_is_provisional():
+    found = plan(weights=None)
+    assert found["provisional"] is True
+    assert any("provisional" in warning for warning in found["warnings"])
+    assert plan()["provisional"] is False
+    named = plan(weights={"evidence": "index", "mtp_tensors": 15})
+    assert named["provisional"] is False
+    assert any("index only" in warning for warning in named["warnings"])
+
+
+def test_small_model_on_a_cpu():
+    found = launch_plan(SMOLLM2, "0.5.11", [], settings={**CPU_SETTINGS, "model_path": "/m"})
+    flags = values(found["argv"])
+    assert found["memory"]["fits"] is None
+    assert flags["--tp-size"] == "1"
+    assert (flags["--device"], flags["--max-running-requests"], flags["--disable-overlap-schedule"]) == ("cpu", "4", True)
+    assert found["gate"]["dispatcher"] is None
+    assert found["gate"]["dispatcher_count"] == 0
+    accepted("0.5.11", found["argv"])
+    with pytest.raises(SglangError, match="not served on a CPU"):
+        plan(settings=CPU_SETTINGS)
+
+
+def test_small_model_on_a_gpu():
+    found = launch_plan(SMOLLM2, "0.5.23", [A6000])
+    assert found["memory"]["fits"] is True
+    assert found["speculative"]["enabled"] is False
+    assert "--mamba-full-memory-ratio" not in found["argv"]
+    assert launch_plan(SMOLLM2, "0.5.11", [A6000] * 4)["tensor_parallel_size"] == 3
+
+
+def test_blackwell_changes_backend_and_page():
+    found = plan(gpus=(B200,))
+    assert any("trtllm_mha and page size 64" in warning for warning in found["warnings"])
+    assert found["memory"]["per_rank"]["kv_tokens"] % 64 == 0
+
+
+def test_quantised_weights_and_cards():
+    with pytest.raises(SglangError, match="modelopt_mixed weights do not run on NVIDIA RTX A6000"):
+        plan("Qwen3.6-27B-NVFP4")
+    newer = plan("Qwen3.6-27B-NVFP4", "0.5.23")
+    assert newer["memory"]["fits"] is None
+    assert "headers" in newer["memory"]["why"]
+    assert plan("Qwen3.6-27B-NVFP4", gpus=(B200,))["profile"]["quantization"]["kv_cache"] == "FP8"
+    sized = {
+        "evidence": "headers",
+        "mtp_tensors": 15,
+        "bytes_by_group": {"text": 14 << 30, "embedding": 2 << 30, "lm_head": 1 << 30, "mtp": 1 << 30},
+    }
+    with_headers = launch_plan(config("Qwen3.6-27B-NVFP4"), "0.5.23", [A6000], hf_quant("Qwen3.6-27B-NVFP4"), weights=sized)
+    assert with_headers["memory"]["fits"] is True
+    assert with_headers["memory"]["per_rank"]["token_bytes"] == 32768
+
+
+@pytest.mark.parametrize(
+    "name", ["DeepSeek-V3", "gpt-oss-20b", "MiMo-V2-Flash", "Kimi-Linear-48B-A3B-Instruct", "Falcon-H1-0.5B-Instruct", "GLM-4.5"]
+)
+def test_models_without_a_rule_are_refused_by_name(name):
+    with pytest.raises(SglangError) as caught:
+        plan(name, gpus=(H200,) * 8)
+    assert config(name)["architectures"][0] in str(caught.value)
+
+
+def test_the_text_only_class_needs_a_release_that_serves_it():
+    with pytest.raises(SglangError, match="does not serve Qwen3_5ForCausalLM"):
+        plan("Qwen3.5-2B-text-only-finetune", "0.5.11")
+    assert plan("Qwen3.5-2B-text-only-finetune", "0.5.23")["memory"]["fits"] is True
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"gpus": ()}, "inference_host_gpus"),
+        ({"gpus": ("A6000",)}, "not a mapping"),
+        ({"gpus": ({"name": "x", "memory_mib": 49140},)}, "compute_capability"),
+        ({"gpus": ({**A6000, "memory": 1},)}, "unknown keys"),
+        ({"version": "0.5.13"}, "supported: 0.5.11, 0.5.23"),
+        ({"tensor_parallel_size": 3}, "does not divide"),
+        ({"tensor_parallel_size": 4}, "more GPUs than there are"),
+        ({"tensor_parallel_size": "2"}, "tensor_parallel_size"),
+        ({"tensor_parallel_size": 1, "settings": {"tp_size": 2}}, "Two sizes"),
+        ({"nodes": 2}, "Several nodes"),
+        ({"drafter_config": {}}, "external drafter"),
+        ({"settings": {"tp_size": 2, "tensor_parallel_size": 2}}, "by another name"),
+        ({"settings": {"api_key": "canary-5ec2e7"}}, "sglang_server_api_key"),
+        ({"extra_args": ["--api-key", "canary-5ec2e7"]}, "sglang_server_api_key"),
+        ({"settings": {"max_runing_requests": 8}}, "max_running_requests"),
+        ({"settings": {"mamba_radix_cache_strategy": "auto"}}, "mamba_scheduler_strategy"),
+        ({"settings": {"speculative_num_draft_tokens": 1}}, "together, or not at all"),
+        ({"settings": {"mem_fraction_static": 1.5}}, "mem_fraction_static"),
+        ({"settings": {"max_running_requests": 0}}, "max_running_requests"),
+        ({"settings": {"language_only": True}}, "encoder_urls"),
+        ({"settings": {"pp_size": 2}}, "Pipeline parallelism"),
+        ({"settings": {"kv_cache_dtype": "fp4_e2m1"}}, "no memory rule"),
+        ({"settings": ["--x"]}, "not a mapping"),
+        ({"extra_args": ["--max-running-requests", "8"]}, "contradicts the plan"),
+        ({"extra_args": ["--mem-fraction-static=0.8"]}, "contradicts the plan"),
+        ({"extra_args": ["--trust-remote-code"]}, "contradicts the plan"),
+        ({"extra_args": ["--log-level", "debug"], "settings": {"log_level": "info"}}, "stands in sglang_server_settings and"),
+        ({"extra_args": "--x"}, "not a list"),
+        ({"workload": {"context": 8192}}, "context_tokens"),
+        ({"workload": {"context_tokens": 10**7}}, "longer than the model's"),
+        ({"workload": {"concurrency": 0}}, "concurrency"),
+        ({"weights": {"evidence": "hope"}}, "evidence"),
+        ({"weights": {"evidence": "headers", "mtp_tensors": 1, "bytes_by_group": {"legs": 1}}}, "legs"),
+    ],
+)
+def test_wrong_input_is_named(more, said):
+    with pytest.raises(SglangError) as caught:
+        plan(**more)
+    assert said in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_extra_args_reach_the_derivation():
+    found = plan(extra_args=["--disable-radix-cache", "--log-level=debug", "--context-length", "32k"])
+    flags = values(found["argv"])
+    assert (flags["--disable-radix-cache"], flags["--log-level"], flags["--context-length"]) == (True, "debug", "32000")
+    assert "--mamba-scheduler-strategy" not in flags
+    assert "--mamba-full-memory-ratio" not in flags
+    assert found["memory"]["per_rank"]["state_slots"] == found["memory"]["per_rank"]["max_running_requests"]
+    assert {reason["flag"]: reason["source"] for reason in found["reasons"]}["--log-level"] == "sglang_server_extra_args"
+
+
+def test_code_from_the_model_runs_only_when_asked_for():
+    assert "--trust-remote-code" not in plan()["argv"]
+    assert "--trust-remote-code" in plan(settings={"trust_remote_code": True})["argv"]
+
+
+def test_metrics_are_on_unless_switched_off():
+    assert "--enable-metrics" in plan()["argv"]
+    assert "--enable-metrics" not in plan(settings={"enable_metrics": False})["argv"]
+
+
+def test_smaller_states_and_caches_make_room():
+    base = plan()["memory"]["per_rank"]
+    for settings in ({"kv_cache_dtype": "fp8_e4m3"}, {"mamba_ssm_dtype": "bfloat16"}):
+        assert plan(settings=settings)["memory"]["per_rank"]["max_running_requests"] > base["max_running_requests"]
+
+
+def test_unlike_cards_and_idle_cards_are_said():
+    found = plan(gpus=(A6000, H200))
+    assert any("not alike" in warning for warning in found["warnings"])
+    assert found["memory"]["per_rank"]["available_gib"] < 48
+    assert any("1 of 3 GPUs stay idle" in warning for warning in plan(gpus=(A6000,) * 3)["warnings"])
+
+
+def test_variables_that_mean_nothing_are_said():
+    found = plan(version="0.5.23", environment={"SGLANG_ENABLE_SPEC_V2": "1"})
+    assert any("SGLANG_ENABLE_SPEC_V2" in warning for warning in found["warnings"])
+    assert not any("SGLANG_ENABLE_SPEC_V2" in warning for warning in plan(environment={"SGLANG_ENABLE_SPEC_V2": "1"})["warnings"])

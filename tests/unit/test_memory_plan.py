@@ -1,0 +1,146 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The memory rule against real starts of the Qwen3.6-27B shape (SGLang 0.5.11 on one and two H200)."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.inference.sglang.plugins.module_utils import _memory
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
+from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
+from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Shapes, Split, demand, divide, ratio_for
+from ansible_collections.inference.sglang.plugins.module_utils._releases import release_of
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculate
+from ansible_collections.inference.sglang.plugins.module_utils._weights import GIB as WEIGHT_GIB
+from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, group_bytes, rank_weights, read_evidence
+
+from tests.unit.core_helpers import config, rows
+
+PROFILE = profile_model(config("Qwen3.6-27B"))
+RELEASE = release_of("0.5.11")
+STARTS = rows("starts.json")
+
+
+def setup(cards, steps, available=None, strategy=None, memory_mib=143771, release=RELEASE):
+    settings = Fields({"mamba_scheduler_strategy": strategy} if strategy else {}, "settings")
+    speculation = speculate(PROFILE, release, steps > 0, settings, steps or 3)
+    weights = rank_weights(PROFILE, cards, Evidence("none", None))
+    return _memory.make_setup(PROFILE, release, settings, cards, memory_mib, available, weights, speculation, 1)
+
+
+@pytest.mark.parametrize("start", STARTS, ids=[start["start"] for start in STARTS])
+def test_real_starts(start):
+    """Slots and requests exact; free memory within a quarter of a GiB; no figure is taken from the start's own log but what is given."""
+    rank = setup(start["cards"], start["steps"], start.get("available"), start.get("strategy"))
+    found = _memory.size_with(rank, start["fraction"], Split(start["running_cap"], start["ratio"]))
+    assert (found.pools.slots, found.pools.running) == (start["slots"], start["running"])
+    # A hundredth, or ten MiB where the pool is nearly empty: the log's free memory is rounded to hundredths of a GiB.
+    assert abs(found.pools.tokens - start["tokens"]) <= max(start["tokens"] / 100, 10 * 2**20 / rank.shapes.token_bytes)
+    for key, value in (("after_pools", found.free_after_pools), ("lowest", found.lowest_at_start), ("free", found.free)):
+        if key in start:
+            assert value == pytest.approx(start[key], abs=0.25), key
+
+
+def test_the_story_of_two_cards_of_48_gb():
+    """3/1/4 with the defaults reserves more than there is: SGLang ends with Not enough memory, as it was seen to do."""
+    rank = setup(2, 3, 46.23)
+    fraction = _memory.engine_default_fraction(PROFILE, RELEASE, 49140, 2, True)
+    assert fraction == pytest.approx(0.7167, abs=0.0001)
+    assert not _memory.size_with(rank, fraction, Split(48, 0.9)).pools.works
+    assert _memory.engine_default_fraction(PROFILE, RELEASE, 49140, 2, False) == pytest.approx(0.7934, abs=0.0001)
+    assert _memory.engine_default_fraction(PROFILE, RELEASE, 143771, 1, True) == pytest.approx(0.81194421875)
+
+
+@pytest.mark.parametrize(("size", "gib"), [(1, 51.05), (2, 25.64), (4, 12.9), (8, 6.58)])
+def test_weights_of_a_rank(size, gib):
+    """Measured for one and two ranks."""
+    load = _memory.CALIBRATION.load_many if size > 1 else _memory.CALIBRATION.load_single
+    found = rank_weights(PROFILE, size, Evidence("none", None)).target / GIB + load
+    assert found == pytest.approx(gib, rel=0.002)
+
+
+@pytest.mark.parametrize(("size", "draft", "load"), [(1, 0.79, 5.53), (2, 0.44, 2.82)])
+def test_weights_of_the_draft(size, draft, load):
+    found = rank_weights(PROFILE, size, Evidence("none", None))
+    assert found.draft / GIB == pytest.approx(draft, abs=0.01)
+    assert (found.draft + found.draft_own_embedding) / GIB == pytest.approx(load, rel=0.005)
+
+
+def test_state_and_cache_sizes():
+    mib = [_memory.slot_bytes(PROFILE, size, "float32") / 2**20 for size in (1, 2, 4, 8)]
+    assert mib == pytest.approx([146.8125, 73.40625, 36.703125, 18.3515625])
+    assert _memory.slot_bytes(PROFILE, 2, "bfloat16") / 2**20 == pytest.approx(37.41, abs=0.01)
+    assert [_memory.token_bytes(PROFILE, size, 2, 16) for size in (1, 2, 4, 8)] == [65536, 32768, 16384, 16384]
+
+
+def test_parameters_of_the_whole_checkpoint():
+    """The published repository has 55,586,107,940 bytes, tokenizer and all."""
+    total = sum(group.total() for group in group_bytes(PROFILE, 1).values())
+    assert total == pytest.approx(55_586_107_940, rel=0.001)
+
+
+def test_headers_win_over_shapes():
+    real = {name: int(group.total() / 2) for name, group in group_bytes(PROFILE, 1).items()}
+    evidence = read_evidence({"evidence": "headers", "mtp_tensors": 15, "bytes_by_group": real})
+    halved = rank_weights(PROFILE, 2, evidence)
+    plain = rank_weights(PROFILE, 2, Evidence("none", None))
+    assert halved.source == "headers"
+    assert halved.target == pytest.approx(plain.target / 2, rel=1e-6)
+    assert halved.draft == pytest.approx(plain.draft / 2, rel=1e-6)
+
+
+def test_a_quantised_checkpoint_needs_its_headers():
+    profile = profile_model(config("Qwen3.6-27B-NVFP4"))
+    assert rank_weights(profile, 2, Evidence("none", None)).target is None
+    dense = profile_model(config("Qwen3-32B-FP8"))
+    assert rank_weights(dense, 1, Evidence("none", None)).target / WEIGHT_GIB == pytest.approx(32, rel=0.02)
+
+
+def shapes(joint, draft=4, slot=73 << 20, radix=True):
+    return Shapes(
+        slot_bytes=slot,
+        token_bytes=32768,
+        draft_token_bytes=2048 if draft else 0,
+        draft_tokens=draft,
+        slots_per_request=5 if radix else 1,
+        radix=radix,
+        context_length=262144,
+        page_size=1,
+        joint=joint,
+    )
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("draft", [0, 4])
+@pytest.mark.parametrize(("requests", "context"), [(1, 16384), (8, 8192), (40, 2048), (2, 131072)])
+def test_a_ratio_gives_both_pools_what_they_need(joint, draft, requests, context):
+    form = shapes(joint, draft)
+    for spare in (0, 1 << 28, 1 << 34):
+        rest = demand(form, requests, context) + spare
+        ratio = ratio_for(form, requests, context, rest)
+        pools = divide(form, Split(requests, ratio), rest)
+        assert pools.slots >= requests * 5
+        assert pools.tokens >= requests * context
+        assert pools.running == requests
+    assert ratio_for(form, requests, context, demand(form, requests, context) - 1) is None
+
+
+def test_joint_rule_by_hand():
+    """SGLang 0.5.23: K = (B - S(1+D)) / (S(1 + D/5)), the states under verification inside the state budget."""
+    form = shapes(True, slot=1000)
+    pools = divide(form, Split(48, 1.0), 2_000_000_000)
+    slots = int((1_000_000_000 - 1000 * 5) // (1000 * (1 + 4 / 5)))
+    assert pools.slots == slots
+    left = 2_000_000_000 - 1000 * (48 + 1) * 4 - (slots + 1) * 1000
+    assert pools.tokens == left // (32768 + 2048)
+
+
+def test_without_the_radix_cache_one_state_a_request():
+    pools = divide(shapes(False, radix=False), Split(8, 0.9), 10 * GIB)
+    assert (pools.slots, pools.running) == (8, 8)
+
+
+@pytest.mark.parametrize("rest", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("joint", [False, True])
+def test_no_memory_is_no_exception(joint, rest):
+    assert not divide(shapes(joint), Split(48, 0.9), rest).works
