@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,15 @@ def image() -> Path:
 
 
 @pytest.fixture
-def lab(image: Path, tmp_path: Path) -> Path:
+def lab(image: Path, tmp_path: Path) -> Iterator[Path]:
     # /var/tmp: an overlay's upper folder cannot lie on every kind of /tmp
     folder = Path("/var/tmp") / f"inference-sglang-{tmp_path.parent.name}-{tmp_path.name}"[:60]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    (folder / ".lab").touch()
     (folder / "rootfs-bookworm").symlink_to(image)
-    return folder
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def isolated(lab: Path, script: str) -> str:
@@ -126,3 +129,12 @@ def test_taken_subnet_is_left_alone(lab: Path, tmp_path: Path, taken: str) -> No
 
 def test_free_subnet_is_the_known_one(lab: Path) -> None:
     assert "SGLANG_LAB_NET=10.97.0\n" in isolated(lab, "$lab env; $lab net-up; $lab env; $lab clean")
+
+
+def test_folder_of_somebody_else_is_not_touched(lab: Path) -> None:
+    (lab / ".lab").unlink()
+    (lab / "precious").write_text("mine")
+    out = isolated(lab, "if $lab up tz1 31 2>&1 || $lab clean 2>&1; then echo accepted; fi")
+    assert "holds something that is not the lab's" in out
+    assert "accepted" not in out
+    assert (lab / "precious").read_text() == "mine"

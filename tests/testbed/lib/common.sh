@@ -29,10 +29,25 @@ check_name() {
 rootfs_of() { echo "$SGLANG_LAB/rootfs-$1"; }
 host_dir() { echo "$SGLANG_LAB/hosts/$1"; }
 
+# `lab clean` removes the whole folder, so it must be one that the lab made.
+state_make() {
+  if [ ! -e "$SGLANG_LAB/.lab" ]; then
+    [ -z "$(ls -A "$SGLANG_LAB" 2>/dev/null)" ] || die "SGLANG_LAB=$SGLANG_LAB holds something that is not the lab's: choose an empty folder"
+    mkdir -p "$SGLANG_LAB"
+    touch "$SGLANG_LAB/.lab"
+  fi
+}
+
+state_remove() {
+  [ -e "$SGLANG_LAB/.lab" ] || die "SGLANG_LAB=$SGLANG_LAB is not a folder of the lab: left alone"
+  find "$SGLANG_LAB" -xdev -mindepth 1 -delete
+  rmdir "$SGLANG_LAB" 2>/dev/null || true # a mount point stays
+}
+
 # Several commands may run at once: what is made once is made under this lock. (No `||` here: it would
 # switch `set -e` off inside.)
 with_lock() {
-  mkdir -p "$SGLANG_LAB"
+  state_make
   exec 9>"$SGLANG_LAB/lock"
   flock 9
   "$@"

@@ -108,6 +108,8 @@ host_resolver() {
 
 host_network() {
   local name=$1 address=$2 netns=$LAB_BRIDGE-$1
+  # the first `ip netns add` on a machine makes /run/netns a mount point, and leaves it one
+  mountpoint -q /run/netns || touch "$SGLANG_LAB/netns.made"
   ip netns add "$netns" 2>/dev/null || true
   if ! ip -n "$netns" link show eth0 >/dev/null 2>&1; then
     ip link del "v$name" 2>/dev/null || true
@@ -303,9 +305,8 @@ lab_clean() {
   fi
   with_lock hub_down
   with_lock network_down
-  rmdir /run/netns 2>/dev/null || true
   if [ "${1:-}" = --keep-state ]; then return 0; fi
   packages_purge
-  rm -rf --one-file-system "$SGLANG_LAB"
+  state_remove
   say "removed $SGLANG_LAB"
 }

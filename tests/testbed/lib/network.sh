@@ -39,7 +39,6 @@ network_choose() {
   fi
   [[ $LAB_NET =~ ^([0-9]{1,3}\.){2}[0-9]{1,3}$ ]] || die "SGLANG_LAB_NET='$LAB_NET': wanted the first three numbers of a /24"
   if [ "$recorded" != "$LAB_NET" ]; then
-    mkdir -p "$SGLANG_LAB"
     echo "$LAB_NET" >"$SGLANG_LAB/net"
   fi
 }
@@ -100,6 +99,11 @@ network_down() {
   fi
   ip link del "$LAB_BRIDGE" 2>/dev/null || true
   [ -z "$net" ] || ip route del unreachable "$net.0/24" metric 4096 2>/dev/null || true
+  if [ -f "$SGLANG_LAB/netns.made" ] && [ -z "$(ls -A /run/netns 2>/dev/null)" ]; then
+    ! mountpoint -q /run/netns || umount /run/netns
+    rmdir /run/netns 2>/dev/null || true
+    rm -f "$SGLANG_LAB/netns.made"
+  fi
   # only what we switched on, and not under a container engine that has come to need it since
   if [ -f "$SGLANG_LAB/ip_forward.before" ]; then
     [ -e /sys/class/net/docker0 ] || cat "$SGLANG_LAB/ip_forward.before" >/proc/sys/net/ipv4/ip_forward

@@ -20,7 +20,6 @@ packages_install() {
   local missing before
   mapfile -t missing < <(packages_missing "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
-  mkdir -p "$SGLANG_LAB"
   say "installing ${missing[*]}"
   before=$(packages_installed_now)
   apt-get update -qq
