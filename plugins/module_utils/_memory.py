@@ -157,6 +157,16 @@ def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
     return values * chunk / GIB
 
 
+def graph_reach(release: Release, memory_mib: int, size: int) -> int:
+    """Requests that CUDA graphs cover by the engine's own choice; a larger card is never planned with fewer than a smaller one."""
+    found = 0
+    for row in release.card_defaults:
+        found = max(found, row.graph_requests_small_tp if size < 4 else row.graph_requests_large_tp)
+        if row.below_mib == 0 or memory_mib < row.below_mib:
+            break
+    return found
+
+
 def activation_for(profile: ModelProfile, release: Release, size: int, memory_mib: int, own_chunk: Optional[int]) -> float:
     """Activations at the card's chunk size. At a class's lower end it grows with the card, so that more memory never plans for less."""
     if own_chunk is not None:
@@ -236,11 +246,9 @@ def make_setup(
         # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:
         # SGLang 0.5.23 managers/scheduler.py init_model_worker, speculative/eagle_worker_v2.py alloc_memory_pool.
         after -= draft + own_embedding
-    defaults = card_defaults(release, memory_mib)
     chunk = settings.integer("chunked_prefill_size", -1, 1 << 20)
     if chunk is not None and chunk <= 0:
         chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
-    graph = defaults.graph_requests_small_tp if size < 4 else defaults.graph_requests_large_tp
     own = settings.integer("cuda_graph_max_bs", 1, 1 << 16) or settings.integer("cuda_graph_max_bs_decode", 1, 1 << 16)
     return Setup(
         shapes=make_shapes(profile, release, settings, size, speculation, page_size),
@@ -253,7 +261,7 @@ def make_setup(
         activation=activation_for(profile, release, size, memory_mib, chunk),
         has_vision=profile.vision is not None,
         reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
-        graph_requests=own or graph,
+        graph_requests=own or graph_reach(release, memory_mib, size),
         counted_first=release.draft_counted_first,
     )
 
@@ -299,7 +307,9 @@ def budget_gib(setup: Setup, running: int) -> float:
     if setup.counted_first:
         return setup.after - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
     while_loading = CALIBRATION.workspace + target_graphs + setup.draft_embedding + CALIBRATION.load_margin
-    left = setup.after - setup.draft - max(running_free, while_loading)
+    # The reserve rule forgets the padding slot of both state pools; the memory is taken all the same.
+    padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB
+    left = setup.after - setup.draft - padding - max(running_free, while_loading)
     # The draft layer's own KV cache comes on top of each token, outside the engine's budget.
     share = 1.0 + setup.shapes.draft_token_bytes / setup.shapes.token_bytes
     return left / share if left > 0 else left

@@ -28,6 +28,7 @@ SERVED = [
     "Qwen3-32B-FP8",
     "Meta-Llama-3.1-8B",
 ]
+HOSTS = {"a6000x2": (A6000,) * 2, "h200": (H200,), "h200x8": (H200,) * 8, "a100x4": (A100,) * 4, "b200x2": (B200,) * 2}
 CT129 = {"model_path": "/root/models/Qwen3.6-27B", "host": "0.0.0.0", "port": 30000, "dtype": "bfloat16"}
 
 

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever comes in, only our own error comes out; and more memory never plans for fewer requests."""
+
+from __future__ import annotations
+
+import json
+
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import model_profile
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculative_settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.core_helpers import A6000, H200, HEADERS, RELEASES, SMOLLM2, config, hf_quant, names
+
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+CONFIGS = {name: config(name) for name in names()}
+PLANNED = ["Qwen3.6-27B", "Qwen3.5-35B-A3B", "Qwen3-Next-80B-A3B-Instruct", "Qwen3-8B", "Qwen3-32B-FP8"]
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(10**30), max_value=10**30)
+    | st.integers(min_value=0, max_value=600)
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(
+        ["full_attention", "linear_attention", "bfloat16", "fp8", "modelopt", "NVFP4", "extra_buffer", "no_buffer", "auto", "cpu"]
+    )
+)
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=8
+)
+
+
+@st.composite
+def odd_configs(draw, among):
+    """A real config with some keys dropped, doubled, retyped or filled with anything, at both levels."""
+    values = json.loads(json.dumps(CONFIGS[draw(st.sampled_from(among))]))
+    for _turn in range(draw(st.integers(min_value=1, max_value=4))):
+        levels = [values] + [item for item in values.values() if isinstance(item, dict) and item]
+        level = draw(st.sampled_from(levels))
+        if not level:
+            continue
+        key = draw(st.sampled_from(sorted(level)))
+        action = draw(st.sampled_from(["drop", "replace", "text", "list", "steal"]))
+        if action == "drop":
+            del level[key]
+        elif action == "replace":
+            level[key] = draw(JSON)
+        elif action == "text":
+            level[key] = str(level[key])
+        elif action == "list":
+            level[key] = [level[key]]
+        else:
+            level[key] = level[draw(st.sampled_from(sorted(level)))]
+    return values
+
+
+def only_our_error(call):
+    try:
+        result = call()
+    except SglangError as error:
+        assert error.wrong
+        return None
+    json.dumps(result)
+    return result
+
+
+@QUICK
+@given(values=odd_configs(sorted(CONFIGS)))
+def test_profiles_of_odd_configs(values):
+    found = only_our_error(lambda: model_profile(values))
+    assert found == only_our_error(lambda: model_profile(values))
+
+
+@QUICK
+@given(values=odd_configs(PLANNED), version=st.sampled_from(RELEASES), mtp=st.none() | st.integers(0, 40) | LEAVES)
+def test_speculation_for_odd_configs(values, version, mtp):
+    found = only_our_error(lambda: speculative_settings(values, version, mtp))
+    if found is not None:
+        numbers = [found["num_steps"], found["eagle_topk"], found["num_draft_tokens"]]
+        assert all(number is None for number in numbers) or None not in numbers
+
+
+@QUICK
+@given(values=odd_configs(PLANNED), version=st.sampled_from(RELEASES), workload=st.sampled_from([None, {"concurrency": 8}]))
+def test_plans_for_odd_configs(values, version, workload):
+    only_our_error(lambda: launch_plan(values, version, [A6000, A6000], weights=HEADERS, workload=workload))
+
+
+KEYS = st.sampled_from(
+    [
+        "mem_fraction_static",
+        "max_running_requests",
+        "mamba_full_memory_ratio",
+        "max_mamba_cache_size",
+        "max_total_tokens",
+        "page_size",
+        "context_length",
+        "chunked_prefill_size",
+        "cuda_graph_max_bs",
+        "kv_cache_dtype",
+        "mamba_ssm_dtype",
+        "dtype",
+        "device",
+        "disable_radix_cache",
+        "disable_overlap_schedule",
+        "speculative_algorithm",
+        "speculative_num_steps",
+        "mamba_scheduler_strategy",
+        "tp_size",
+        "trust_remote_code",
+        "quantization",
+        "max_prefill_tokens",
+    ]
+)
+
+
+@QUICK
+@given(
+    wishes=st.dictionaries(KEYS, LEAVES | st.integers(1, 300) | st.floats(0.01, 0.99), max_size=4),
+    extra=st.lists(
+        st.sampled_from(["--page-size", "--disable-radix-cache", "64", "1", "--kv-cache-dtype", "fp8_e4m3", "--log-level", "x"]), max_size=4
+    ),
+    load=st.none() | st.dictionaries(st.sampled_from(["context_tokens", "concurrency"]), st.integers(1, 300000), max_size=2),
+)
+def test_plans_for_odd_wishes(wishes, extra, load):
+    only_our_error(
+        lambda: launch_plan(
+            CONFIGS["Qwen3.6-27B"], "0.5.11", [A6000, A6000], weights=HEADERS, settings=wishes, extra_args=extra, workload=load
+        )
+    )
+
+
+@QUICK
+@given(
+    anything=JSON,
+    where=st.sampled_from(["config", "gpus", "weights", "settings", "workload", "extra_args", "hf_quant_config", "sglang_version"]),
+)
+def test_anything_anywhere(anything, where):
+    arguments = {"config": CONFIGS["Qwen3.6-27B"], "sglang_version": "0.5.11", "gpus": [H200], where: anything}
+    only_our_error(lambda: launch_plan(**arguments))
+
+
+@QUICK
+@given(
+    memory=st.integers(10_000, 200_000),
+    more=st.integers(1, 60_000),
+    name=st.sampled_from(["Qwen3.6-27B", "Qwen3.5-0.8B", "Qwen3-8B", "SmolLM2"]),
+    version=st.sampled_from(RELEASES),
+    size=st.sampled_from([1, 2, 4]),
+    context=st.sampled_from([512, 8192, 32768]),
+    concurrency=st.none() | st.integers(1, 300),
+)
+def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version, size, context, concurrency):
+    values = SMOLLM2 if name == "SmolLM2" else CONFIGS[name]
+    load = {"context_tokens": min(context, 8192) if name == "SmolLM2" else context}
+    if concurrency:
+        load["concurrency"] = concurrency
+    size = 1 if name == "SmolLM2" else size
+
+    def running(mib):
+        card = {"name": "card", "memory_mib": mib, "compute_capability": "8.6"}
+        found = launch_plan(values, version, [card] * size, weights=HEADERS, workload=load)
+        return found["memory"]["per_rank"]["max_running_requests"] if found["memory"]["fits"] else 0
+
+    assert running(memory + more) >= running(memory)
+
+
+@QUICK
+@given(
+    memory=st.integers(16_000, 200_000), context=st.integers(256, 65536), concurrency=st.integers(1, 64), version=st.sampled_from(RELEASES)
+)
+def test_what_is_said_to_fit_leaves_what_it_promises(memory, context, concurrency, version):
+    card = {"name": "card", "memory_mib": memory, "compute_capability": "8.6"}
+    load = {"context_tokens": context, "concurrency": concurrency}
+    found = launch_plan(CONFIGS["Qwen3.6-27B"], version, [card, card], weights=HEADERS, workload=load)["memory"]
+    if found["fits"]:
+        rank = found["per_rank"]
+        assert rank["max_running_requests"] >= concurrency
+        assert rank["kv_tokens"] >= context * concurrency
+        assert rank["free_gib"] >= found["keep_free_gib"] - memory / 1024 / 1000 - 0.02
+    elif found["alternatives"]:
+        assert found["why"]
+
+
+def test_nvfp4_configs_profile_with_and_without_the_second_file():
+    for name in names():
+        assert model_profile(CONFIGS[name], hf_quant(name))["architecture"] == CONFIGS[name]["architectures"][0]
