@@ -181,7 +181,7 @@ class Diagnosis:
                         _fill(failure.what, match, more),
                         _fill(failure.change, match, more),
                         failure.variable,
-                        text.strip(),
+                        self._evidence(text.strip()),
                         failure.source,
                     )
                 )
@@ -190,6 +190,12 @@ class Diagnosis:
                 rule.after_seen = bool(rule.after.search(text))
             if rule.unless is not None and not rule.unless_seen:
                 rule.unless_seen = bool(rule.unless.search(text))
+
+    def _evidence(self, text: str) -> str:
+        """The line; an exception without a message is told with its place."""
+        if self._first is not None and self._first.frame and re.fullmatch(r"\w+", text):
+            return f"{text} at {self._first.frame}"
+        return text
 
     def _read_warnings(self, text: str) -> None:
         for pattern, warning in self._warning_rules:

@@ -48,6 +48,18 @@ def test_every_recorded_failure_gets_its_cause(name: str) -> None:
     assert cause.change
 
 
+def test_a_bare_assertion_elsewhere_is_not_blamed_on_speculation() -> None:
+    diagnosis = Diagnosis()
+    for line in (
+        "Traceback (most recent call last):",
+        '  File "/env/sglang/srt/server_args.py", line 1, in _handle_other',
+        "AssertionError",
+    ):
+        diagnosis.feed(line)
+    assert diagnosis.known_cause() is None
+    assert "_handle_speculative_decoding" in read("fail-draft-tokens-only").cause_of_death().evidence
+
+
 def test_every_recorded_failure_is_in_the_table() -> None:
     assert {path.stem for path in LOGS.glob("fail-*.log")} == set(CAUSES)
 
