@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: server_stop
-short_description: Stop an SGLang unit and wait until its GPU memory is free
+short_description: Stop an SGLang unit so that it can be started afresh
 version_added: "0.1.0"
 description:
-  - Stops the unit, which drains for as long as the unit's own stop timeout allows.
+  - Lets systemd read the unit's newest files, then stops the unit, which drains for as long as its own stop timeout allows.
   - Then waits until NVIDIA's driver lists none of the unit's processes any more. SGLang 0.5.11 kills itself at the end of
     every stop, and a server that starts while the old one's memory is still held dies of it.
+  - Forgets earlier failed starts, which would count towards systemd's limit for the next one.
 options:
   unit:
     description: The unit.
@@ -126,17 +127,26 @@ def main() -> None:
 
     shown = parse_show(run(["systemctl", "show", unit, "--property", "ActiveState,ControlGroup"])[1])
     state = shown.get("ActiveState", "unknown")
-    if state in ("inactive", "failed") or module.check_mode:
-        module.exit_json(changed=state not in ("inactive", "failed"), was=state, seconds=0.0)
+    idle = state in ("inactive", "failed")
+    if module.check_mode:
+        module.exit_json(changed=not idle, was=state, seconds=0.0)
+    commands = [["systemctl", "daemon-reload"]]
+    if not idle:
+        progress.report("stop", f"stopping {unit}; it finishes its requests first", force=True)
+        commands.append(["systemctl", "stop", unit])
     pids = unit_processes(shown.get("ControlGroup", ""))
-    progress.report("stop", f"stopping {unit}; it finishes its requests first", force=True)
-    code, _, errors = run(["systemctl", "stop", unit])
-    if code != 0:
-        module.fail_json(msg=f"systemctl stop {unit}: {errors.strip()}")
+    for command in commands:
+        code, _, errors = run(command)
+        if code != 0:
+            module.fail_json(msg=f"{' '.join(command)}: {errors.strip()}")
+    # Fails for a unit that systemd has not loaded: then there is nothing to forget.
+    run(["systemctl", "reset-failed", unit])
     try:
         wait_for_memory(run, pids, module.params["gpu_timeout"], progress)
     except SglangError as error:
         module.fail_json(**error.as_result())
+    if idle:
+        module.exit_json(changed=False, was=state, seconds=round(time.monotonic() - started, 2))
     module.exit_json(changed=True, was=state, seconds=round(time.monotonic() - started, 2))
 
 
