@@ -174,7 +174,8 @@ LINES = [
     ("GATE-044", "Exception: Capture cuda graph failed: CUDA error", "Capture cuda graph end."),
     (
         "GATE-045",
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 50.00 MiB. GPU 0 has a total capacity of 47.41 GiB of which 1.00 MiB is free.",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 50.00 MiB. GPU 0 has a total capacity of 47.41 GiB of which 1.00 MiB"
+        " is free.",
         "retrying after CUDA out of memory",
     ),
     (
