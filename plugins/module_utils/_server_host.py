@@ -21,6 +21,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Listener, Proc
 from ansible_collections.inference.sglang.plugins.module_utils._release import Live
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import content_digest, load
 from ansible_collections.inference.sglang.plugins.module_utils._unit import interpreter_places
 
 UNIT_DIRECTORY = "/etc/systemd/system"
@@ -138,6 +139,12 @@ def model_places(model: str) -> tuple[str, ...]:
 def model_files(model: str) -> list[str]:
     """What the engine must be able to read: the directory and the files in it (subdirectories of a model are not read)."""
     return [model, *(os.path.join(model, name) for name in sorted(os.listdir(model)) if not name.startswith("."))]
+
+
+def manifest_digest(path: str) -> str:
+    """What the model's manifest says of its content; empty without a manifest. When it was written does not count."""
+    text = read_text(path) if path else None
+    return "" if text is None else content_digest(load(text, path).files)
 
 
 # ----- the service user -----

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -61,6 +61,7 @@ class HostPlaces:
     model: str
     model_revision: str
     model_digest: str
+    model_manifest: str = ""
     readable: tuple[str, ...] = ()
     nvidia_modprobe: str = ""
 
@@ -132,7 +133,8 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
     identifier = release_id(
         ReleaseParts(
             environment_digest=places.environment_digest,
-            model_revision=places.model_revision,
+            # A digest of the content says more than the revision, and stays the same when an adopted copy gets its revision later.
+            model_revision="" if places.model_digest else places.model_revision,
             unit_template=render_unit(request),
             launcher=wishes.launcher,
             weights=places.model_digest,
@@ -150,7 +152,12 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
         "unit_sha256": sha256_text(unit),
         "launcher_sha256": sha256_text(wishes.launcher),
         "environment": {"path": places.environment, "digest": places.environment_digest, "sglang_version": places.sglang_version},
-        "model": {"path": places.model, "revision": places.model_revision, "digest": places.model_digest},
+        "model": {
+            "path": places.model,
+            "revision": places.model_revision,
+            "manifest": places.model_manifest,
+            "digest": places.model_digest,
+        },
         "serving": {
             "url": url_of(wishes.host, wishes.port),
             "port": wishes.port,
@@ -198,11 +205,6 @@ def with_served_name(settings: Mapping[str, Any], name: str, model: str) -> dict
     # SGLang refuses a colon in it (0.5.11 server_args.py, check_server_args).
     named.setdefault("served_model_name", (name or os.path.basename(model.rstrip("/"))).replace(":", "-"))
     return named
-
-
-def with_gpus(places: HostPlaces, modprobe: str) -> HostPlaces:
-    """The places with NVIDIA's helper, where the host has it."""
-    return replace(places, nvidia_modprobe=modprobe)
 
 
 # Options whose resolved value the plan knows beforehand; the engine's names for them.

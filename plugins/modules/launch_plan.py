@@ -52,7 +52,7 @@ options:
     type: str
     default: ""
   model_manifest:
-    description: The manifest beside the model; its digest is part of the release.
+    description: The manifest beside the model; the digest of the content that it lists is part of the release.
     type: path
   served_model_name:
     description: Name that clients ask for; empty means the directory's name.
@@ -256,6 +256,20 @@ class Planner:
         return code, output, errors
 
     # ----- gathering -----
+    def recall(self) -> None:
+        """For a plan without the roles before it: what they made the last time is known from the stamp."""
+        params = self.params
+        accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
+        if params["require_complete"] or accepted is None:
+            return
+        if not params["environment_digest"] and accepted.environment.get("path") == os.path.realpath(params["environment_path"]):
+            params["environment_digest"] = accepted.environment.get("digest", "")
+        known = accepted.model
+        if params["model_path"] != known.get("path") and not os.path.isdir(params["model_path"]) and os.path.isdir(known.get("path", "")):
+            params["model_path"] = known["path"]
+        if params["model_path"] == known.get("path") and not params["model_manifest"]:
+            params.update(model_revision=known.get("revision", ""), model_manifest=known.get("manifest") or None)
+
     def environment(self) -> Optional[host.EnvironmentView]:
         """The environment, or a note that it is not there yet."""
         view = host.view_environment(self.params["environment_path"])
@@ -326,7 +340,6 @@ class Planner:
         """The resolved places of this host."""
         params = self.params
         model = os.path.normpath(params["model_path"])
-        manifest = host.file_sha256(params["model_manifest"]) if params["model_manifest"] else None
         return HostPlaces(
             environment=environment.path,
             python=environment.python,
@@ -334,7 +347,8 @@ class Planner:
             sglang_version=environment.sglang_version,
             model=model,
             model_revision=params["model_revision"],
-            model_digest=manifest or "",
+            model_manifest=params["model_manifest"] or "",
+            model_digest=host.manifest_digest(params["model_manifest"] or ""),
             readable=tuple(sorted({*environment.readable, *host.model_places(model)})),
             nvidia_modprobe=host.nvidia_modprobe(),
         )
@@ -375,6 +389,7 @@ class Planner:
     def result(self) -> dict[str, Any]:
         """Everything in order; each refusal is an SglangError."""
         lenient = self.module.check_mode or not self.params["require_complete"]
+        self.recall()
         wishes = self.wishes()
         accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
         environment, model = self.environment(), self.model()
