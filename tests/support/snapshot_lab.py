@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import random
 import struct
 import subprocess
@@ -136,3 +137,33 @@ def assert_published(outcome: Any, source: Path) -> None:
         assert (published / name).stat().st_mode & 0o777 == 0o644
     assert published.stat().st_mode & 0o777 == 0o755
     assert not [path for path in published.parent.iterdir() if path.name.startswith((".partial", ".pending", ".write"))]
+
+
+class Watcher:
+    """Looks at every process's command line and environment until it is stopped."""
+
+    def __init__(self, canary: bytes, every: float = 0.02) -> None:
+        self.canary, self.every = canary, every
+        self.seen: list[str] = []
+        self.rounds = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self.every):
+            self.rounds += 1
+            for entry in os.listdir("/proc"):
+                # The test's own process made the token up.
+                if entry.isdigit() and int(entry) != os.getpid():
+                    for name in ("cmdline", "environ"):
+                        with contextlib.suppress(OSError):
+                            if self.canary in Path(f"/proc/{entry}/{name}").read_bytes():
+                                self.seen.append(f"{entry}/{name}")
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()

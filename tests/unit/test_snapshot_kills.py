@@ -10,7 +10,7 @@ import os
 import resource
 import signal
 import subprocess
-import threading
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +25,7 @@ from tests.support.snapshot_lab import (
     REPO,
     SHARDS,
     WANTED,
+    Watcher,
     assert_published,
     file_requests,
     make_model,
@@ -250,34 +251,20 @@ def test_a_read_only_target_is_named(hub: Hub, tmp_path: Path) -> None:
         subprocess.run(["umount", str(root)], check=True)
 
 
-class Watcher:
-    """Looks at every process's command line and environment until it is stopped."""
-
-    def __init__(self, canary: bytes) -> None:
-        self.canary = canary
-        self.seen: list[str] = []
-        self.rounds = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.01):
-            self.rounds += 1
-            for entry in os.listdir("/proc"):
-                # The test's own process made the token up.
-                if entry.isdigit() and int(entry) != os.getpid():
-                    for name in ("cmdline", "environ"):
-                        with contextlib.suppress(OSError):
-                            if self.canary in Path(f"/proc/{entry}/{name}").read_bytes():
-                                self.seen.append(f"{entry}/{name}")
-
-    def __enter__(self) -> Watcher:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+@pytest.mark.parametrize("place", ["argv", "environment"])
+def test_the_watcher_sees_a_secret_where_there_is_one(place: str) -> None:
+    canary = "hf_seen" + "1" * 20
+    command = [sys.executable, "-c", "import time; time.sleep(30)"]
+    with Watcher(canary.encode()) as watcher:
+        child = subprocess.Popen(
+            [*command, canary] if place == "argv" else command,
+            env={**os.environ, "HF_TOKEN": canary} if place == "environment" else None,
+        )
+        try:
+            wait_until(lambda: watcher.seen)
+        finally:
+            child.kill()
+            child.wait()
 
 
 class Echo(Handler):
