@@ -64,7 +64,7 @@ class Snapshot:
             return self._ensure(self._commit(), lock)
 
     def _waiting(self, holder: str, spent: float) -> None:
-        self._progress.report("wait", f"{holder} works on {self._request.repo}; waiting for {spent:.0f} s", force=True)
+        self._progress.report("wait", f"{holder} works on {self._request.repo}; waited {spent:.0f} s", force=True)
 
     # --- which commit ---------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifes
     Manifest,
     Seen,
     compare,
+    content_digest,
     local_revision,
     proof_of,
     require_unchanged,
@@ -58,7 +59,7 @@ class Adoption:
             return self._look()
 
     def _waiting(self, holder: str, spent: float) -> None:
-        self._progress.report("wait", f"{holder} works on {self._request.path}; waiting for {spent:.0f} s", force=True)
+        self._progress.report("wait", f"{holder} works on {self._request.path}; waited {spent:.0f} s", force=True)
 
     def _look(self) -> Outcome:
         request, outcome = self._request, self.outcome
@@ -69,7 +70,7 @@ class Adoption:
             outcome.before = outcome.after
         asked = (request.repo, request.revision, request.path)
         if manifest is None or request.refresh or (manifest.repo, manifest.requested, manifest.path) != asked:
-            manifest = self._adopt(seen)
+            manifest = self._adopt(seen, manifest)
         else:
             manifest = self._again(manifest, seen)
         if manifest is not None:
@@ -94,7 +95,7 @@ class Adoption:
 
     # --- first time -----------------------------------------------------------------------------------------
 
-    def _adopt(self, seen: Mapping[str, Seen]) -> Optional[Manifest]:
+    def _adopt(self, seen: Mapping[str, Seen], before: Optional[Manifest]) -> Optional[Manifest]:
         path, outcome = self._request.path, self.outcome
         files = [RemoteFile(name, look.size) for name, look in seen.items()]
         require_model(select(files, self._request.patterns), [RemoteFile(name, 0) for name in sorted(os.listdir(path))], path)
@@ -110,6 +111,9 @@ class Adoption:
             outcome.msg = f"Would read {describe(total)} in {len(seen)} files and record them."
             return None
         entries = self._read(seen, declared, total)
+        if not commit and before is not None and self._was_proven(before, entries):
+            # The same bytes as when the hub could be asked: a hub that is away today takes nothing from that.
+            commit, outcome.compared_with = before.revision, before.source
         manifest = Manifest(
             repo=self._request.repo,
             revision=commit or local_revision(entries),
@@ -124,6 +128,15 @@ class Adoption:
         outcome.verified = "deep"
         outcome.msg = f"Adopted {describe(total)} in {len(seen)} files where they lie."
         return manifest
+
+    def _was_proven(self, before: Manifest, entries: list[Entry]) -> bool:
+        asked = self._request.revision
+        return (
+            before.repo == self._request.repo
+            and is_commit(before.revision)
+            and (not is_commit(asked) or asked == before.revision)
+            and content_digest(before.files) == content_digest(entries)
+        )
 
     def _read(self, seen: Mapping[str, Seen], declared: Mapping[str, RemoteFile], total: int) -> list[Entry]:
         hashing, entries, wrong = Hashing(self._progress, total, self._clock), [], []

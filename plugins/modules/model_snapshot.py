@@ -279,8 +279,8 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
     )
     check_request(request, params["token"])
     endpoint = normal_endpoint(params["endpoint"])
-    # Nothing is lost by asking only once where the answer is not needed: when predicting, and for a directory that is there.
-    retries = 0 if check_mode or request.path else params["retries"]
+    # Where the answer can be done without, a site without a hub should not wait long for it.
+    retries = 0 if check_mode else min(2, params["retries"]) if request.path else params["retries"]
     hub = Hub(endpoint, params["token"], retries=retries, retry_delay=params["retry_delay"])
     progress = Progress(params["progress_file"])
     if request.path:

@@ -192,6 +192,14 @@ def test_a_change_after_adoption_is_refused_until_it_is_meant(hub: Hub, there: P
     assert not adopt(hub, there, repo="").changed
 
 
+def test_a_hub_that_is_away_takes_nothing_from_what_was_proven(hub: Hub, there: Path) -> None:
+    first = adopt(hub, there)
+    again = adopt(None, there, refresh=True, endpoint="http://127.0.0.1:9")
+    assert again.revision == first.revision
+    (there / "config.json").write_text('{"architectures": ["OtherForCausalLM"]}')
+    assert adopt(None, there, refresh=True).revision.startswith("local-")
+
+
 def test_a_flip_behind_an_old_time_is_seen_by_a_deep_look(hub: Hub, there: Path) -> None:
     adopt(hub, there)
     _flip(there / SHARDS[0])
