@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
@@ -236,10 +237,20 @@ def is_own(unit: str, own_units: Iterable[str]) -> bool:
     return bool(unit) and any(fnmatchcase(unit, pattern) for pattern in own_units)
 
 
+def _one_a_process(listeners: Iterable[Listener]) -> list[Listener]:
+    """A server that listens over IPv4 and IPv6 is one server."""
+    found: dict[tuple[int, int, str], Listener] = {}
+    for listener in listeners:
+        key = (listener.port, listener.pid, listener.user)
+        first = found.get(key)
+        found[key] = replace(first, address=f"{first.address} and {listener.address}") if first else listener
+    return list(found.values())
+
+
 def _ports(facts: HostFacts, wants: Wants) -> tuple[list[Reason], list[Listener]]:
     reasons = []
     unmanaged: list[Listener] = []
-    for listener in facts.listeners:
+    for listener in _one_a_process(facts.listeners):
         if listener.port not in wants.ports or is_own(listener.unit, wants.own_units):
             continue
         # What another unit of this collection holds is managed: it is never "replaced", its port is simply taken.

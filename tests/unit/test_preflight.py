@@ -309,6 +309,13 @@ def test_a_stranger_on_the_port_is_named() -> None:
     assert verdict.unmanaged == (SERVER,)
 
 
+def test_a_server_on_both_kinds_of_address_is_one_reason() -> None:
+    verdict = check(replace(HOST, listeners=(SERVER, replace(SERVER, address="::"))), replace(WANTS, ports=(30000,)))
+    (reason,) = verdict.reasons
+    assert reason.has.startswith("port 30000 (on 0.0.0.0 and ::): pid 77")
+    assert len(verdict.unmanaged) == 1
+
+
 def test_a_stranger_that_will_be_replaced_is_noted() -> None:
     verdict = check(replace(HOST, listeners=(SERVER,)), replace(WANTS, ports=(30000,), replace_unmanaged=True))
     assert not verdict.reasons

@@ -1,0 +1,59 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The operating systems that the preflight accepts, the package tables of the role and its README are one support table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.inference.sglang.plugins.module_utils._host_facts import FFMPEG_LIBRARIES
+from ansible_collections.inference.sglang.plugins.module_utils._preflight import CAPABILITIES, SUPPORTED
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLE = ROOT / "roles/inference_host"
+TABLES = {path.stem: path for path in (ROLE / "vars").glob("*-*.yml")}
+# These are named after the interpreter, not after the operating system.
+OF_THE_INTERPRETER = {"python_headers", "python_venv"}
+
+
+def names(path: Path) -> dict[str, list[str]]:
+    packages: dict[str, list[str]] = yaml.safe_load(path.read_text())["__inference_host_packages"]
+    return packages
+
+
+def test_every_supported_system_has_a_table_and_no_other_has_one() -> None:
+    assert set(TABLES) == {f"{name.capitalize()}-{version}" for name, version in SUPPORTED}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_brings_everything_that_the_engine_needs(table: str) -> None:
+    assert set(names(TABLES[table])) == set(CAPABILITIES) - OF_THE_INTERPRETER
+    assert all(names(TABLES[table]).values())
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_ffmpeg_packages_are_those_of_one_whole_major(table: str) -> None:
+    packages = sorted(names(TABLES[table])["ffmpeg"])
+    assert packages in [sorted(library.replace(".so.", "") for library in libraries) for libraries in FFMPEG_LIBRARIES.values()]
+
+
+def test_the_roles_lists_hold_every_capability() -> None:
+    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars/main.yml").read_text())
+    assert {*variables["__inference_host_capabilities"], *OF_THE_INTERPRETER} == set(CAPABILITIES)
+    assert set(variables["__inference_host_python_packages"]) == OF_THE_INTERPRETER
+
+
+def test_the_module_knows_every_capability() -> None:
+    text = (ROOT / "plugins/modules/host_preflight.py").read_text()
+    choices = re.search(r"^    choices: \[(.*)\]$", text, re.M)
+    assert choices
+    assert choices[1].split(", ") == list(CAPABILITIES)
+
+
+def test_readme_says_what_is_tested_and_what_is_expected() -> None:
+    rows = re.findall(r"^\| (\w+) ([\d.]+) \|.*\| \*(\w+)\*", (ROLE / "README.md").read_text(), re.M)
+    assert {(name.lower(), version): state for name, version, state in rows} == dict(SUPPORTED)
