@@ -79,6 +79,7 @@ _value:
     env: {description: Environment variables the plan needs., type: dict}
     speculative: {description: As P(inference.sglang.speculative_settings#filter) returns it., type: dict}
     memory: {description: 'Verdict (fits, none where it cannot be known), why, sum, alternatives and per_rank figures.', type: dict}
+    predicted: {description: 'What the engine''s own resolution makes of the command, by its field names.', type: dict}
     gate: {description: 'Log lines that prove the start: family, dispatcher, dispatcher_count, ready.', type: dict}
     reasons: {description: 'One mapping a flag: flag, why, source.', type: list, elements: dict}
     warnings: {description: What a person should know., type: list, elements: str}

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -23,7 +23,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import Fie
 from ansible_collections.inference.sglang.plugins.module_utils._plan_memory import Answer, Case, answer
 from ansible_collections.inference.sglang.plugins.module_utils._pools import Split
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, release_of
-from ansible_collections.inference.sglang.plugins.module_utils._speculative import Reason, Speculation, speculate
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Reason, Speculation, speculate
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, read_evidence
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, read_workload
 
@@ -40,6 +40,19 @@ class _Emitted:
     value: Any
     why: str
     source: str
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The question, read and checked."""
+
+    profile: ModelProfile
+    release: Release
+    wishes: Wishes
+    cards: list[Gpu]
+    evidence: Evidence
+    size: tuple[int, str, str]
+    speculation: Speculation
 
 
 def _speculation_items(speculation: Speculation) -> list[_Emitted]:
@@ -157,6 +170,20 @@ def _gate(profile: ModelProfile, release: Release, speculation: Speculation) -> 
     return {"family": family, "dispatcher": line, "dispatcher_count": count, "ready": release.ready_line}
 
 
+def _predicted(task: _Task, derived: list[_Emitted], page: Optional[int]) -> dict[str, Any]:
+    """What the engine's own resolution will make of the command, by its field names: for the engine check to compare."""
+    values = {item.key: item.value for item in derived}
+    values.update({key: value for key, value in task.wishes.values.items() if key in values})
+    found: dict[str, Any] = {"tp_size": task.size[0], "page_size": page}
+    for key in ("mem_fraction_static", "max_running_requests", *NUMBERS):
+        found[key] = values.get(key)
+    if task.speculation.enabled:
+        found["speculative_algorithm"] = task.release.algorithm_shown
+    if task.speculation.strategy.startswith(("extra_buffer", "no_buffer")):
+        found[task.release.strategy_option] = task.speculation.strategy
+    return {key: value for key, value in found.items() if value is not None}
+
+
 def _base_items(wishes: Wishes, size: tuple[int, str, str]) -> list[_Emitted]:
     items = [_Emitted("tensor_parallel_size", *size)]
     why = "exposes /metrics, which is not there without it; costs nothing to speak of"
@@ -167,23 +194,21 @@ def _base_items(wishes: Wishes, size: tuple[int, str, str]) -> list[_Emitted]:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """The question, read and checked."""
+class _Sizing:
+    """The memory section, the options that follow from it, what overrides replaced, warnings, and the page size where it is certain."""
 
-    profile: ModelProfile
-    release: Release
-    wishes: Wishes
-    cards: list[Gpu]
-    evidence: Evidence
-    size: tuple[int, str, str]
-    speculation: Speculation
+    memory: dict[str, Any]
+    items: list[_Emitted] = field(default_factory=list)
+    overridden: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    page: Optional[int] = None
 
 
-def _size_it(task: _Task, workload: object) -> tuple[dict[str, Any], list[_Emitted], dict[str, str], list[str]]:
-    """The memory section, the options that follow from it, what overrides replaced, and warnings."""
+def _size_it(task: _Task, workload: object) -> _Sizing:
+    """Size one rank for the declared load."""
     if not task.cards:
         why = "the engine runs on the CPU: there is no GPU memory to plan"
-        return {"fits": None, "why": why, "per_rank": {}, "sum": [], "alternatives": []}, [], {}, []
+        return _Sizing({"fits": None, "why": why, "per_rank": {}, "sum": [], "alternatives": []})
     fields, profile = task.wishes.fields, task.profile
     card = _plan_checks.smallest(task.cards)
     page, note = _plan_checks.page_size(task.release, fields, task.speculation, card)
@@ -202,7 +227,10 @@ def _size_it(task: _Task, workload: object) -> tuple[dict[str, Any], list[_Emitt
     )
     found = answer(case)
     notes = ([note] if note else []) + _memory_warnings(case, found)
-    return _plan_memory.section(case, found), _memory_items(case, found), _overridden(case, found, task.wishes), notes
+    # A plain model's page size is the attention backend's choice, on which the plan does not depend.
+    certain = page if profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
+    memory, items = _plan_memory.section(case, found), _memory_items(case, found)
+    return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, certain)
 
 
 def launch_plan(
@@ -232,9 +260,9 @@ def launch_plan(
     size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, cards, on_cpu)
     speculation = speculate(profile, release, evidence.mtp, wishes.fields)
     task = _Task(profile, release, wishes, cards, evidence, size, speculation)
-    memory, sized_items, overridden, notes = _size_it(task, workload)
-    derived = _base_items(wishes, size) + _speculation_items(speculation) + sized_items
-    argv, reasons = _assemble(release, wishes, derived, overridden)
+    sizing = _size_it(task, workload)
+    derived = _base_items(wishes, size) + _speculation_items(speculation) + sizing.items
+    argv, reasons = _assemble(release, wishes, derived, sizing.overridden)
     emitted = {reason.flag for reason in reasons}
     reasons += [reason for reason in speculation.reasons if reason.flag not in emitted]
     advice = _plan_checks.warnings(profile, release, speculation, cards, size[0], evidence)
@@ -243,10 +271,11 @@ def launch_plan(
         "argv": argv,
         "env": dict(speculation.env),
         "speculative": speculation.as_dict(),
-        "memory": memory,
+        "memory": sizing.memory,
+        "predicted": _predicted(task, derived, sizing.page),
         "gate": _gate(profile, release, speculation),
         "reasons": [reason.as_dict() for reason in reasons],
-        "warnings": advice + _plan_checks.check_environment(release, environment) + notes,
+        "warnings": advice + _plan_checks.check_environment(release, environment) + sizing.notes,
         "profile": profile.as_dict(),
         "tensor_parallel_size": size[0],
         "gpus": [{"name": gpu.name, "memory_mib": gpu.memory_mib, "compute_capability": gpu.capability_text} for gpu in cards],

@@ -103,6 +103,24 @@ def test_every_command_is_one_the_parser_takes_and_every_flag_has_a_reason(versi
         assert not [flag for flag in flags if "mamba" in flag]
 
 
+def test_predicted_resolution():
+    """Compared with the real parser's resolution on a card that stands for an A6000."""
+    assert plan(workload={"context_tokens": 8192, "concurrency": 8})["predicted"] == {
+        "tp_size": 2,
+        "page_size": 1,
+        "mem_fraction_static": pytest.approx(0.85, abs=0.01),
+        "max_running_requests": 8,
+        "speculative_algorithm": "EAGLE",
+        "speculative_num_steps": 3,
+        "speculative_eagle_topk": 1,
+        "speculative_num_draft_tokens": 4,
+        "mamba_scheduler_strategy": "extra_buffer",
+    }
+    newer = plan(version="0.5.23", settings={"max_running_requests": 4})["predicted"]
+    assert (newer["mamba_radix_cache_strategy"], newer["max_running_requests"]) == ("extra_buffer", 4)
+    assert launch_plan(SMOLLM2, "0.5.11", [], settings=CPU_SETTINGS)["predicted"] == {"tp_size": 1}
+
+
 @pytest.mark.parametrize("version", RELEASES)
 def test_plans_are_deterministic(version):
     assert json.dumps(plan(version=version, settings=CT129)) == json.dumps(plan(version=version, settings=CT129))
