@@ -4,7 +4,8 @@
 """Make what the demo and the tests deploy: `build.py cpu|standin|model|all`.
 
 cpu      wheelhouse/cpu-0.5.11: wheels of real SGLang for a CPU and a lock of exactly these files
-standin  wheelhouse/standin: the stand-in engine of the gate tests, for Python 3.11 and 3.13
+standin  wheelhouse/standin: the stand-in engine of the gate tests, for Python 3.11 and 3.13,
+         and hub/standin/Qwen3.6-27B: that model's config.json with a few bytes for weights
 model    hub/HuggingFaceTB/SmolLM2-135M-Instruct: a real small model as safetensors
 
 Everything lies under $SGLANG_LAB and is kept while its inputs are the same. Standard library only.
@@ -13,6 +14,7 @@ Everything lies under $SGLANG_LAB and is kept while its inputs are the same. Sta
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -154,16 +156,35 @@ def build_standin() -> Path:
     digest = digest_of(LAYOUT, STANDIN, *TOOL_LOCKS)
     if is_made(folder, digest):
         say(f"{folder} is there")
-        return folder
+        return build_standin_model()
     scratch, python = fresh(folder), pip_venv()
     say("building the stand-in engine and bringing the hosts' tools for Python 3.11 and 3.13")
-    pip(python, "wheel", "-w", scratch, "--no-deps", STANDIN)
+    # from a copy: setuptools leaves its build folder in the sources
+    source = shutil.copytree(STANDIN, fresh(LAB / "build/standin_engine") / "source", ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    pip(python, "wheel", "-w", scratch, "--no-deps", source)
     (scratch / "requirements.lock").write_text(lock_of(sorted(scratch.glob("*.whl"))))
     platforms = [item for tag in ("manylinux_2_28", "manylinux2014") for item in ("--platform", f"{tag}_{platform.machine()}")]
     for minor in ("3.11", "3.13"):
         target = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", minor, *platforms]
         for lock in TOOL_LOCKS:
             pip(python, "download", "-d", scratch, "--no-deps", "--require-hashes", *target, "-r", lock)
+    publish(scratch, folder, digest)
+    return build_standin_model()
+
+
+def build_standin_model() -> Path:
+    """A GDN model as far as its configuration and the names of its tensors go; the stand-in reads no more."""
+    folder, config = LAB / "hub/standin/Qwen3.6-27B", ROOT / "tests/data/models/Qwen3.6-27B.json"
+    digest = digest_of(LAYOUT, config)
+    if is_made(folder, digest):
+        say(f"{folder} is there")
+        return folder
+    scratch = fresh(folder)
+    shutil.copy(config, scratch / "config.json")
+    names = ["model.language_model.embed_tokens.weight", "model.language_model.layers.0.linear_attn.A_log", "mtp.fc.weight"]
+    tensors = {name: {"dtype": "BF16", "shape": [8], "data_offsets": [16 * at, 16 * at + 16]} for at, name in enumerate(names)}
+    header = json.dumps(tensors).encode()
+    (scratch / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(16 * len(names)))
     publish(scratch, folder, digest)
     return folder
 
