@@ -68,7 +68,7 @@ def _default_outcome(case: Case, found: Answer) -> str:
     """What the engine's own numbers would do here: why the derived ones are better."""
     speculative = case.speculation.enabled
     fraction = engine_default_fraction(case.profile, case.release, case.memory_mib, case.size, speculative)
-    if fraction is None or found.weights.target is None:
+    if fraction is None or not found.weights.certain:
         return ""
     cap = case.release.running_cap_with_speculation if speculative else None
     sized = size_with(found.setup, fraction, Split(cap, _plan_memory.DEFAULT_RATIO))
@@ -286,6 +286,8 @@ def launch_plan(
 def _memory_warnings(case: Case, found: Answer) -> list[str]:
     notes = []
     sized, load = found.sized, case.workload
+    if not found.weights.certain:
+        notes.append("The numbers for memory are provisional: " + found.why + "; they reckon with one byte a value.")
     if found.fits is False:
         notes.append(f"Does not fit: {found.why}.")
     keep = round(keep_free(found.setup), 2)

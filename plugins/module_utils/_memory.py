@@ -240,7 +240,7 @@ def make_setup(
     before = available_gib if available_gib is not None else total - constants.card_reserve - constants.context - group
     load = constants.load_many if size > 1 else constants.load_single
     draft = weights.draft / GIB if speculation.enabled else 0.0
-    after = before - (weights.target or 0.0) / GIB - load - constants.before_pools
+    after = before - weights.target / GIB - load - constants.before_pools
     own_embedding = weights.draft_own_embedding / GIB if speculation.enabled else 0.0
     if release.draft_counted_first:
         # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:

@@ -116,7 +116,7 @@ def answer(case: Case, ignore: tuple[str, ...] = ()) -> Answer:
     setup, weights = setup_of(case)
     fixed = {name: value for name, value in _fixed(case.settings).items() if name not in ignore}
     sized = _memory.choose(setup, case.workload, given_split(case.settings), fixed)
-    if weights.target is None:
+    if not weights.certain:
         return Answer(setup, weights, sized, None, weights.note + ": only the shards' headers can")
     fits, why = _verdict(setup, sized, case.workload)
     return Answer(setup, weights, sized, fits, why)
@@ -186,7 +186,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     """The arithmetic of one rank, in the order in which the engine spends it."""
     setup, pools, shapes = found.setup, found.sized.pools, found.setup.shapes
     target_graphs, draft_graphs = _memory.graphs_gib(setup, pools.running)
-    weights = (found.weights.target or 0.0) / GIB
+    weights = found.weights.target / GIB
     rows = [
         ("free before the weights load", setup.before),
         ("weights", -weights),
@@ -214,7 +214,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
 def section(case: Case, found: Answer) -> dict[str, Any]:
     """The plan's `memory`."""
     setup, pools = found.setup, found.sized.pools
-    known = found.weights.target is not None
+    known = found.weights.certain
     return {
         "fits": found.fits,
         "why": found.why,

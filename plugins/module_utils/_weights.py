@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, Vision
@@ -45,13 +45,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class RankWeights:
-    """Bytes one rank holds. `source` is headers or config; bytes are None where config.json cannot tell."""
+    """Bytes one rank holds. `source` is headers or config; not `certain` where config.json alone cannot tell."""
 
-    target: Optional[float]
+    target: float
     draft: float
     draft_own_embedding: float
     source: str
     note: str
+    certain: bool = True
 
 
 def read_evidence(weights: object) -> Evidence:
@@ -145,14 +146,16 @@ def group_bytes(profile: ModelProfile, size: int, width: float = 2.0) -> dict[st
     return groups
 
 
-def _linear_factor(profile: ModelProfile) -> tuple[Optional[float], str]:
-    """Size of a quantised linear layer against two bytes a value, where one rule covers the checkpoint."""
+def _linear_factor(profile: ModelProfile) -> tuple[float, bool, str]:
+    """Size of a quantised linear layer against two bytes a value, and whether one rule covers the whole checkpoint."""
     quantization = profile.quantization
     if quantization is None:
-        return 1.0, "bf16 shapes of config.json"
+        return 1.0, True, "bf16 shapes of config.json"
     if quantization.method == "fp8":
-        return 0.5, "shapes of config.json, linear layers in fp8"
-    return None, f"{quantization.method} {quantization.algorithm or quantization.weight_format or ''}".strip()
+        return 0.5, True, "shapes of config.json, linear layers in fp8"
+    # Four bits and what each publisher leaves at sixteen: a byte a value is more than any known one needs, but no measure.
+    name = f"{quantization.method} {quantization.algorithm or quantization.weight_format or ''}".strip()
+    return 0.5, False, f"config.json alone cannot size {name} weights"
 
 
 def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Optional[str] = None) -> RankWeights:
@@ -167,14 +170,12 @@ def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Op
         own_embedding = groups["embedding"].other / size
     if evidence.kind == "headers" and evidence.bytes_by_group.get("text"):
         return _from_headers(profile, groups, size, evidence, own_embedding, width)
-    factor, note = _linear_factor(profile)
-    if factor is None:
-        return RankWeights(None, groups["mtp"].per_rank(size), own_embedding, "config", f"config.json alone cannot size {note} weights")
+    factor, certain, note = _linear_factor(profile)
     groups["text"].linear *= factor
     if profile.quantization is not None and profile.quantization.mtp_unquantized is not True:
         groups["mtp"].linear *= factor
     target = sum(groups[name].per_rank(size) for name in GROUPS if name != "mtp")
-    return RankWeights(target, groups["mtp"].per_rank(size), own_embedding, "config", note)
+    return RankWeights(target, groups["mtp"].per_rank(size), own_embedding, "config", note, certain)
 
 
 def _from_headers(
@@ -193,13 +194,3 @@ def _from_headers(
         ranks["lm_head"] = 0.0
     target = sum(ranks[name] for name in GROUPS if name != "mtp")
     return RankWeights(target, ranks["mtp"], own_embedding, "headers", "sizes of the tensors in the shard headers")
-
-
-def as_gib(value: Optional[float]) -> Optional[float]:
-    """Bytes in GiB, rounded as the engine's log rounds them."""
-    return None if value is None else round(value / GIB, 2)
-
-
-def summary(weights: RankWeights) -> dict[str, Any]:
-    """Plain data for a plan."""
-    return {"weights_gib": as_gib(weights.target), "draft_gib": as_gib(weights.draft), "source": weights.source, "note": weights.note}

@@ -242,6 +242,8 @@ def test_quantised_weights_and_cards():
     newer = plan("Qwen3.6-27B-NVFP4", "0.5.23")
     assert newer["memory"]["fits"] is None
     assert "headers" in newer["memory"]["why"]
+    assert any("one byte a value" in warning for warning in newer["warnings"])
+    assert int(values(newer["argv"])["--max-running-requests"]) < 32
     assert plan("Qwen3.6-27B-NVFP4", gpus=(B200,))["profile"]["quantization"]["kv_cache"] == "FP8"
     sized = {
         "evidence": "headers",

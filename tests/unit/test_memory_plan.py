@@ -91,7 +91,9 @@ def test_headers_win_over_shapes():
 
 def test_a_quantised_checkpoint_needs_its_headers():
     profile = profile_model(config("Qwen3.6-27B-NVFP4"))
-    assert rank_weights(profile, 2, Evidence("none", None)).target is None
+    assert rank_weights(profile, 2, Evidence("none", None)).certain is False
+    real = {"evidence": "headers", "mtp_tensors": 15, "bytes_by_group": {"text": 14 << 30}}
+    assert rank_weights(profile, 2, read_evidence(real)).certain is True
     dense = profile_model(config("Qwen3-32B-FP8"))
     assert rank_weights(dense, 1, Evidence("none", None)).target / WEIGHT_GIB == pytest.approx(32, rel=0.02)
 
