@@ -57,3 +57,15 @@ def test_the_module_knows_every_capability() -> None:
 def test_readme_says_what_is_tested_and_what_is_expected() -> None:
     rows = re.findall(r"^\| (\w+) ([\d.]+) \|.*\| \*(\w+)\*", (ROLE / "README.md").read_text(), re.M)
     assert {(name.lower(), version): state for name, version, state in rows} == dict(SUPPORTED)
+
+
+@pytest.mark.parametrize("role", sorted(path.name for path in (ROOT / "roles").iterdir() if (path / "tasks/main.yml").exists()))
+def test_every_role_refuses_misspelt_variables_first(role: str) -> None:
+    tasks = ROOT / "roles" / role / "tasks"
+    first = yaml.safe_load((tasks / "main.yml").read_text())[0]
+    if "ansible.builtin.include_tasks" in first:
+        first = yaml.safe_load((tasks / first["ansible.builtin.include_tasks"]).read_text())[0]
+    assert first["ansible.builtin.assert"]["that"] == f"__{role}_unknown | length == 0"
+    assert first["vars"] == {
+        f"__{role}_unknown": "{{ query('ansible.builtin.varnames', '.') | inference.sglang.unknown_variables }}",
+    }
