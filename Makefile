@@ -9,7 +9,7 @@ help:  ## list the commands
 venv:  ## the tools, pinned and hashed, in .venv
 	scripts/venv
 
-demo: venv  ## a real SGLang on a real systemd host on this machine (root)
+demo:  ## a real SGLang on a real systemd host on this machine (root)
 	demo/run
 
 demo-clean:  ## undo everything that demo and the tests did to this machine (root)
