@@ -107,6 +107,10 @@ def test_a_killed_rank_is_named_from_the_surviving_one() -> None:
     assert read("start-ct129-tp2-mtp-3-1-4-then-rank-killed").cause_of_death().code == "GATE-082"
 
 
+def test_a_killed_scheduler_is_named_by_the_main_process() -> None:
+    assert read("start-planned-27b-launched-then-scheduler-killed").cause_of_death().code == "GATE-083"
+
+
 def test_a_root_cause_beats_an_earlier_consequence() -> None:
     diagnosis = Diagnosis()
     diagnosis.feed("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error: Connection reset by peer")
