@@ -77,6 +77,14 @@ def test_snapshot_has_the_published_bytes(hub: Hub, tmp_path: Path) -> None:
     assert sha256(folder / "model.safetensors") == published_sha256(hub)
 
 
+def test_ids_of_plain_files_are_those_of_git(hub: Hub, root: Path) -> None:
+    data = bytes(range(256)) * 10_000  # more than one block
+    (root / "acme/tiny/tokenizer.json").write_bytes(data)
+    info = HfApi(endpoint=hub.url, token=False).model_info("acme/tiny", files_metadata=True)
+    blob_id = next(file.blob_id for file in info.siblings or [] if file.rfilename == "tokenizer.json")
+    assert blob_id == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
 def test_commit_pins_the_content(hub: Hub, root: Path, tmp_path: Path) -> None:
     api = HfApi(endpoint=hub.url, token=False)
     before = api.model_info("acme/tiny").sha

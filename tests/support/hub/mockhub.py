@@ -43,6 +43,7 @@ from typing import Any, Optional
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 BLOCK = 1 << 20
+LFS_SIZE = 10 << 20  # files above it are in LFS whatever their name
 LFS_SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt", ".onnx", ".model")
 Headers = Iterable[tuple[str, str]]
 Fault = dict[str, Any]
@@ -76,8 +77,11 @@ class Blob:
 
     @cached_property
     def git_oid(self) -> str:
-        data = self.read(0, self.size) if self.size <= BLOCK else b""
-        return hashlib.sha1(b"blob %d\0" % self.size + data).hexdigest()
+        digest = hashlib.sha1(b"blob %d\0" % self.size)
+        if self.size <= LFS_SIZE:  # the id of a larger file is that of its LFS pointer, which nobody compares
+            for offset in range(0, self.size, BLOCK):
+                digest.update(self.read(offset, BLOCK))
+        return digest.hexdigest()
 
 
 class Repo:
@@ -97,7 +101,7 @@ class Repo:
         self.commit = hashlib.sha1(listing.encode()).hexdigest()
 
     def is_lfs(self, name: str) -> bool:
-        return name.endswith(LFS_SUFFIXES) or self.files[name].size > 10 << 20
+        return name.endswith(LFS_SUFFIXES) or self.files[name].size > LFS_SIZE
 
     def sibling(self, name: str, with_blobs: bool) -> dict[str, Any]:
         blob = self.files[name]
