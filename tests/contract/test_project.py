@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,11 @@ def test_every_make_target_runs_something_that_exists() -> None:
 
 def test_changelog_fragments_are_valid() -> None:
     run = subprocess.run(
-        ["antsibull-changelog", "lint"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "ANSIBLE_CONFIG": "/dev/null"}
+        [str(Path(sys.executable).parent / "antsibull-changelog"), "lint"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ANSIBLE_CONFIG": "/dev/null"},
     )
     assert run.returncode == 0, run.stdout + run.stderr
 
