@@ -94,8 +94,8 @@ class _Memory:
     def values(self) -> dict[str, str]:
         """For the catalogue's texts."""
         return {
-            "left": "an unknown amount" if self.left is None else f"{self.left:.1f} GB",
-            "fraction": "" if self.fraction is None else f"{self.fraction:g}",
+            "left": "" if self.left is None else f" ({self.left:.1f} GB were left after the weights)",
+            "fraction": "" if self.fraction is None else f" {self.fraction:g}",
             "requests": "all allowed" if self.requests is None else str(self.requests),
         }
 
@@ -264,18 +264,21 @@ class Diagnosis:
             status or self._last,
         )
 
-    def cause_of_silence(self, stage: str, seconds: float, next_stage: str) -> Cause:
-        """The best explanation for a start that has stopped moving."""
+    def cause_of_silence(self, stage: str, seconds: float, next_stage: str, rank: str = "") -> Cause:
+        """The best explanation for a start that has stopped moving. ``rank`` is the one that is behind, if one is."""
         known = self.known_cause()
         if known is not None:
             return known
-        silence = f"nothing new for {seconds:.0f} s in the stage '{stage}'"
+        silence = f"nothing new for {seconds:.0f} s in the stage '{stage}'" + (f" of {rank}" if rank else "")
         for (hang, last, _seen, _unless), (seen, excluded) in zip(self._hang_rules, self._hang_seen):
             if seen and not excluded and last.search(self._last):
                 return Cause(hang.code, f"{silence}: {hang.what}", hang.change, hang.variable, self._last, hang.source)
+        before = ""
+        if self._first is not None and self._first.exception:
+            before = f"; before that: {self._first.exception} at {self._first.frame or 'an unknown place'}"
         return Cause(
             STALLED,
-            f"{silence}; '{next_stage}' should come next",
+            f"{silence}; '{next_stage}' should come next{before}",
             "look at the GPUs and the processes now, while it hangs (nvidia-smi, py-spy); raise the limit if this stage may be that slow",
             "sglang_server_gate_stall_timeout",
             self._last,

@@ -16,7 +16,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-040",
         r"^RuntimeError: Not enough memory\. Please try to increase --mem-fraction-static",
-        "the states set aside for {requests} speculative requests leave nothing for the KV cache ({left} were left after the weights)",
+        "the states set aside for {requests} speculative requests leave nothing for the KV cache{left}",
         "lower max_running_requests first; raise mem_fraction_static only if there is memory left over after the start",
         f"{SETTINGS}.max_running_requests",
         "SGLang 0.5.11 pool_configurator.py:44; measured on two cards of 48 GB",
@@ -26,7 +26,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-041",
         r"^RuntimeError: Not enough memory\. Please try to increase --mem-fraction-static",
-        "after the weights, mem_fraction_static {fraction} leaves nothing for the KV cache ({left} left)",
+        "after the weights, mem_fraction_static{fraction} leaves nothing for the KV cache{left}",
         "raise mem_fraction_static, or use more tensor parallelism",
         f"{SETTINGS}.mem_fraction_static",
         "SGLang 0.5.11 pool_configurator.py:44; " + GPU,

@@ -33,8 +33,10 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_stages impor
     RANK_FIGURES,
     SCHEDULER,
     STAGES,
+    Reached,
     literal,
     number,
+    stamp_seconds,
 )
 
 WAITING, READY, DEAD, WRONG, STALLED = "waiting", "ready", "dead", "wrong", "stalled"
@@ -99,14 +101,6 @@ class Expectation:
 
 
 @dataclass
-class Reached:
-    """When a stage began: by this process's clock and, where the line had one, by the engine's."""
-
-    at: float
-    stamp: Optional[float] = None
-
-
-@dataclass
 class LogGate:
     """Feed it every line of the log; ask ``verdict`` after each and ``tick`` when there is none."""
 
@@ -133,6 +127,7 @@ class LogGate:
         self._dispatchers: dict[str, int] = {}
         self._kernels = ""
         self._drafting: set[str] = set()
+        self._rank_stages: dict[str, str] = {}
         self._seen: set[int] = set()
         self._dying: Optional[float] = None
         self._asked_to_stop = False
@@ -162,7 +157,7 @@ class LogGate:
         prefix = _PREFIX.match(text)
         body = text[prefix.end() :] if prefix else text
         rank = (prefix["ranks"].strip() if prefix else "") or "TP0"
-        stamp = _seconds(prefix["time"]) if prefix else None
+        stamp = stamp_seconds(prefix["time"]) if prefix else None
         self._keep(text)
         self._note_progress(body)
         if not _ACCESS.match(body):
@@ -190,7 +185,8 @@ class LogGate:
                 )
             )
         elif now - self._moved >= self.stall_timeout:
-            self._stall(self.diagnosis.cause_of_silence(self.stage, now - self._moved, self.next_stage()))
+            stage, rank = self._slowest()
+            self._stall(self.diagnosis.cause_of_silence(stage, now - self._moved, self.next_stage(stage), rank))
         return self.verdict
 
     def ended(self, status: str) -> str:
@@ -208,14 +204,23 @@ class LogGate:
         return max(0.0, min(times) - now)
 
     # -- output --------------------------------------------------------------------------------------------------------------
-    def next_stage(self) -> str:
+    def _slowest(self) -> tuple[str, str]:
+        """The stage that went silent: that of the rank that is behind, as long as every rank logs its stages; and that rank."""
+        order = {rank: ORDER[stage] for rank, stage in self._rank_stages.items()}
+        if ORDER[self.stage] > ORDER["graphs"] or len(set(order.values())) < 2:
+            return self.stage, ""
+        rank = min(order, key=lambda name: order[name])
+        return STAGES[order[rank]].name, rank
+
+    def next_stage(self, after: str = "") -> str:
         """What should have followed the present stage, among what this start is expected to do."""
-        for stage in STAGES[ORDER[self.stage] + 1 :]:
+        after = after or self.stage
+        for stage in STAGES[ORDER[after] + 1 :]:
             if stage.name.startswith("draft") and self.expectation.count < 2:
                 continue
             if stage.name in ("backend", "dispatcher") and not self.expectation.dispatcher:
                 continue
-            if stage.name not in self._stages:
+            if stage.name not in self._stages or after != self.stage:
                 return stage.name
         return "ready"
 
@@ -305,16 +310,23 @@ class LogGate:
                 self._drafting.add(rank)
             if rank in self._drafting:
                 name = AS_DRAFT.get(name, name)
+            self._note_rank(name, rank)
             self._enter(name, stamp)
             return
+
+    def _note_rank(self, name: str, rank: str) -> None:
+        if name == "backend" and not rank.endswith("TP0"):
+            name = "dispatcher"  # only rank 0 logs that line
+        if ORDER["distributed"] <= ORDER[name] <= ORDER["graphs"]:
+            self._rank_stages[rank] = max(self._rank_stages.get(rank, name), name, key=lambda n: ORDER[n])
 
     def _enter(self, name: str, stamp: Optional[float]) -> None:
         if name not in self._stages:
             self._stages[name] = Reached(self.clock(), stamp)
-        if ORDER[name] > ORDER[self.stage]:
-            self.stage = name
             if self.on_stage:
                 self.on_stage(name, STAGES[ORDER[name]].what)
+        if ORDER[name] > ORDER[self.stage]:  # ranks interleave: one may be a stage behind another
+            self.stage = name
 
     def _read_figures(self, body: str, rank: str) -> None:
         if "server_args=ServerArgs(" in body:
@@ -386,12 +398,3 @@ class LogGate:
     def _finish(self, verdict: str, cause: Optional[Cause]) -> None:
         self.verdict = verdict
         self.cause = cause
-
-
-def _seconds(stamp: str) -> float:
-    """The engine's local time as seconds; only differences are used."""
-    import calendar
-    import time
-
-    whole, _dot, fraction = stamp.replace(",", ".").partition(".")
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%d %H:%M:%S")) + (float(f"0.{fraction}") if fraction else 0.0)

@@ -4,9 +4,19 @@
 
 from __future__ import annotations
 
+import calendar
 import re
+import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
+
+
+@dataclass
+class Reached:
+    """When a stage began: by this process's clock and, where the line had one, by the engine's."""
+
+    at: float
+    stamp: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -94,3 +104,9 @@ def literal(text: str) -> Any:
     if text in ("None", "True", "False"):
         return {"None": None, "True": True, "False": False}[text]
     return number(text)
+
+
+def stamp_seconds(stamp: str) -> float:
+    """The engine's local time as seconds; only differences are used."""
+    whole, _dot, fraction = stamp.replace(",", ".").partition(".")
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%d %H:%M:%S")) + (float(f"0.{fraction}") if fraction else 0.0)

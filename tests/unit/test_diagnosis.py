@@ -137,6 +137,13 @@ def test_the_recorded_hang_is_named() -> None:
     assert "'dispatcher'" in cause.what
 
 
+def test_a_traceback_before_a_silence_is_shown() -> None:
+    diagnosis = read("fail-tp2-on-one-gpu", failures=())
+    cause = diagnosis.cause_of_silence("weights", 60, "memory")
+    assert cause.code == "GATE-007"
+    assert "invalid device ordinal" in cause.what
+
+
 def test_the_same_silence_without_fusion_is_not_blamed_on_it() -> None:
     diagnosis = Diagnosis()
     for line in ("FlashInfer allreduce fusion is forcibly disabled via --x.", "[SymmDeviceMemory] Rank: 0"):

@@ -254,6 +254,18 @@ def test_an_unexplained_stall_names_stage_and_what_should_follow() -> None:
     assert "'memory'" in subject.cause.what
 
 
+def test_the_rank_that_is_behind_is_named() -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=60)
+    lines = until_ready("start-ct129-tp2-mtp-3-1-4-then-rank-killed")
+    feed(subject, lines[: next(i for i, line in enumerate(lines) if GDN in line) + 1])
+    assert subject.stage == "graphs"  # TP1 is ahead
+    clock.now += 61
+    subject.tick()
+    assert subject.cause is not None
+    assert "'dispatcher' of TP0; 'graphs' should come next" in subject.cause.what
+
+
 def test_progress_keeps_a_slow_start_alive_until_the_overall_limit() -> None:
     clock = Clock()
     subject = gate(clock=clock, stall_timeout=60, timeout=600)
@@ -373,7 +385,9 @@ def test_stages_and_counters_are_reported_live() -> None:
     subject = gate(count=2, on_stage=lambda name, _what: stages.append(name), on_progress=lambda _s, _t, d, n: counters.append((d, n)))
     feed(subject, until_ready("start-ct129-tp2-mtp-3-1-4-then-rank-killed"))
     assert stages[-1] == "ready"
+    assert "dispatcher" in stages
     assert "draft weights" in stages
+    assert len(stages) == len(set(stages))
     assert (6, 6) in counters
 
 

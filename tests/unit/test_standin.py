@@ -191,6 +191,7 @@ def test_it_refuses_what_the_engine_refuses(start: Any, arguments: list[str], st
 @pytest.mark.parametrize(
     ("die_at", "status", "code"),
     [
+        ("arguments", 1, "GATE-010"),
         ("memory", 137, "GATE-040"),
         ("draft", 137, "GATE-043"),
         ("weights:kill", 1, "GATE-081"),
@@ -285,6 +286,7 @@ def test_an_unknown_fault_is_refused(start: Any) -> None:
     [
         ("ct129-mtp", "start-ct129-tp2-mtp-3-1-4-then-rank-killed"),
         ("no-mtp", "start-27b-extra-buffer-no-spec"),
+        ("death-assertion", "fail-draft-tokens-only"),
         ("death-memory", "fail-not-enough-memory-ct129-tp2"),
         ("death-oom", "fail-oom-draft-kv"),
         ("death-rank-killed", "start-ct129-tp2-mtp-3-1-4-then-rank-killed"),

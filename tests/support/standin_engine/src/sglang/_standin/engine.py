@@ -149,9 +149,9 @@ class Engine:
         """In the manner that was asked for."""
         manner = self.settings.manner
         if manner == "assertion":
-            if self.ranks:
-                self.ranks.kill()
-            raise AssertionError
+            for line in recorded("death-assertion.log"):
+                self.write(line)
+            raise SystemExit(1)
         if manner == "kill":
             assert self.ranks is not None
             self.ranks.kill_one()
@@ -202,5 +202,9 @@ def serve(argv: list[str]) -> NoReturn:
     settings = Settings.from_environment()
     print(f"This is a STAND-IN for SGLang: it replays the recorded log {settings.log} and loads no model.", flush=True)
     engine = Engine(prepare_server_args(argv), settings)
-    engine.start()
-    engine.serve()
+    try:
+        engine.start()
+        engine.serve()
+    finally:
+        if engine.ranks:  # as the engine's own entry point does, or multiprocessing would wait for them
+            engine.ranks.kill()
