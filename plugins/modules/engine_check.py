@@ -102,12 +102,15 @@ seconds:
   returned: always
 """
 
+import contextlib
 import grp
 import os
 import pwd
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._engine_runner import (
@@ -138,11 +141,34 @@ def _account(user: str, group: str) -> dict[str, object]:
     return {"user": entry.pw_uid, "group": group_id, "extra_groups": os.getgrouplist(user, group_id)}
 
 
-def _run(params: dict, progress: Progress) -> tuple[int, str, str]:
-    """Start the runner in its own process group and end all of it at the time limit."""
-    command = [params["python"], "-", *params["argv"]]
+@contextlib.contextmanager
+def _environment(params: dict, account: dict) -> Iterator[dict[str, str]]:
+    """The unit's environment. Where its home is not made yet (a first run in check mode), a temporary one stands in:
+    libraries write caches while they are imported."""
     environment = {str(name): str(value) for name, value in params["environment"].items()}
     environment.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    home = environment.get("HOME", "")
+    if not home or os.path.isdir(home):
+        yield environment
+        return
+    with tempfile.TemporaryDirectory(prefix="inference.sglang-") as scratch:
+        os.chown(scratch, account.get("user", -1), account.get("group", -1))
+        yield {
+            name: scratch + value[len(home) :] if value == home or value.startswith(home + "/") else value
+            for name, value in environment.items()
+        }
+
+
+def _run(params: dict, progress: Progress) -> tuple[int, str, str]:
+    """The runner as the service user, in the unit's environment."""
+    account = _account(params["user"], params["group"])
+    with _environment(params, account) as environment:
+        return _ask(params, environment, account, progress)
+
+
+def _ask(params: dict, environment: dict[str, str], account: dict, progress: Progress) -> tuple[int, str, str]:
+    """Start the runner in its own process group and end all of it at the time limit."""
+    command = [params["python"], "-", *params["argv"]]
     progress.report("engine check", "asking the engine's own parser (importing SGLang takes a while)", force=True)
     with subprocess.Popen(
         command,
@@ -152,7 +178,7 @@ def _run(params: dict, progress: Progress) -> tuple[int, str, str]:
         cwd="/",
         env=environment,
         start_new_session=True,
-        **_account(params["user"], params["group"]),
+        **account,
     ) as process:
         try:
             output, errors = process.communicate(RUNNER.encode(), timeout=params["timeout"])
