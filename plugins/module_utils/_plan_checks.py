@@ -131,10 +131,11 @@ def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: G
     if own is not None:
         return own, None
     auto = wishes.text("attention_backend") is None and speculation.strategy != "none"
-    if gpu.capability in _SM100 and speculation.enabled and auto:
+    without = release.sm100_pages_without_speculation and speculation.strategy == "extra_buffer"
+    if gpu.capability in _SM100 and auto and (speculation.enabled or without):
         return 64, (
-            f"On compute capability {gpu.capability_text} SGLang {release.version} answers speculative_eagle_topk 1 with "
-            "attention backend trtllm_mha and page size 64."
+            f"On compute capability {gpu.capability_text} SGLang {release.version} picks attention backend trtllm_mha "
+            "and page size 64 for this command."
         )
     return 1, None
 

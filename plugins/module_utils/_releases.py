@@ -46,6 +46,8 @@ class Release:
     extra_buffer_refuses_radix_off: bool
     track_interval: int
     recurrent_chunk: int
+    sm100_pages_without_speculation: bool
+    """Whether trtllm_mha with pages of 64 is picked on compute capability 10.x for extra_buffer alone, too."""
     running_cap_with_speculation: int
     algorithm_shown: str
     """What the engine calls NEXTN once resolved."""
@@ -129,6 +131,7 @@ RELEASES: dict[str, Release] = {
             extra_buffer_refuses_radix_off=True,
             track_interval=256,
             recurrent_chunk=64,
+            sm100_pages_without_speculation=True,
             running_cap_with_speculation=48,
             algorithm_shown="EAGLE",
             joint_pool_rule=False,
@@ -171,6 +174,7 @@ RELEASES: dict[str, Release] = {
             extra_buffer_refuses_radix_off=False,
             track_interval=256,
             recurrent_chunk=64,
+            sm100_pages_without_speculation=False,
             running_cap_with_speculation=48,
             algorithm_shown="EAGLE",
             joint_pool_rule=True,

@@ -234,6 +234,9 @@ def test_blackwell_changes_backend_and_page():
     found = plan(gpus=(B200,))
     assert any("trtllm_mha and page size 64" in warning for warning in found["warnings"])
     assert found["memory"]["per_rank"]["kv_tokens"] % 64 == 0
+    plain = {"speculative_algorithm": "none"}
+    assert plan(gpus=(B200,), settings=plain)["predicted"]["page_size"] == 64
+    assert plan(version="0.5.23", gpus=(B200,), settings=plain)["predicted"]["page_size"] == 1
 
 
 def test_quantised_weights_and_cards():
