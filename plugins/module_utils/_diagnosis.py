@@ -9,7 +9,7 @@ What the catalogue does not know is shown as it stands: the first traceback's la
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._failure_catalogue import FAILURES, HANGS, WARNINGS
@@ -23,11 +23,13 @@ SUPERSEDED = "GATE-005"
 NO_DISPATCHER = "GATE-006"
 STALLED = "GATE-007"
 TIME_LIMIT = "GATE-008"
-NO_LOG = "GATE-009"
+# The catalogue's.
+_NO_IMPLEMENTATION = "GATE-036"
 
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?$')
 _EXCEPTION = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout)|[A-Za-z_]\w*(?:\.\w+)+)(?::.*)?$")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\s*$")
+_IGNORED_IMPORT = re.compile(r"Ignore import error when loading (sglang\.srt\.models\.\S+: .*)")
 _ARGUMENTS = re.compile(r"server_args=ServerArgs\(")
 _FRACTION = re.compile(r"\bmem_fraction_static=([\d.]+)")
 _REQUESTS = re.compile(r"\bmax_running_requests=(\d+)")
@@ -147,6 +149,7 @@ class Diagnosis:
         self._hang_rules = [(h, re.compile(h.last_line), re.compile(h.seen), re.compile(h.unless)) for h in self.hangs]
         self._hang_seen = [[not h.seen, False] for h in self.hangs]
         self._last = ""
+        self._ignored: list[str] = []
         self._memory = _Memory()
 
     def feed(self, text: str) -> None:
@@ -198,6 +201,9 @@ class Diagnosis:
         return text
 
     def _read_warnings(self, text: str) -> None:
+        ignored = _IGNORED_IMPORT.search(text)
+        if ignored and ignored[1] not in self._ignored:
+            self._ignored.append(ignored[1])
         for pattern, warning in self._warning_rules:
             match = pattern.search(text)
             if match:
@@ -234,11 +240,17 @@ class Diagnosis:
         best = min(range(len(self._found)), key=lambda index: (self._weights[index], index))
         return self._found[best]
 
+    def _with_ignored_imports(self, cause: Cause) -> Cause:
+        """A model without an implementation is mostly one whose module could not be imported."""
+        if cause.code != _NO_IMPLEMENTATION or not self._ignored:
+            return cause
+        return replace(cause, what=f"{cause.what}; import errors that it ignored: {'; '.join(self._ignored[:5])}")
+
     def cause_of_death(self, status: str = "") -> Cause:
         """The best explanation for a server that is gone. ``status`` is what systemd or the launcher said of its end."""
         known = self.known_cause()
         if known is not None:
-            return known
+            return self._with_ignored_imports(known)
         if self._first is not None and (self._first.exception or self._first.frame):
             where = self._first.frame or "an unknown place"
             return Cause(

@@ -53,7 +53,7 @@ _PREFIX = re.compile(r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)(?
 # Ansible logs its modules' arguments to syslog: a gate must not be satisfied by its own regular expression.
 _ANSIBLE = re.compile(r"\bansible-[\w.-]+(?:\[\d+\])?:? Invoked with\b")
 _ACCESS = re.compile(r'^INFO:\s+\S+:\d+ - "[A-Z]+ \S+ HTTP/[\d.]+" \d+')
-_START = re.compile(r"^inference\.sglang: start (?P<id>\S+)(?: |$)")
+_START = re.compile(r"^inference\.sglang: start (?P<id>\S+)(?: at (?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d))?(?: |$)")
 _END = re.compile(r"^inference\.sglang: end (?P<id>\S+) (?P<status>status .*)$")
 _COUNTER = re.compile(r"(?P<done>\d+)/(?P<total>\d+) \[")
 _VOLATILE = re.compile(r"\d+")
@@ -150,7 +150,7 @@ class LogGate:
             return self.verdict
         marker = _START.match(text)
         if marker:
-            self._on_marker(marker["id"])
+            self._on_marker(marker["id"], marker["time"])
             return self.verdict
         if not self._open:
             return self.verdict
@@ -175,18 +175,19 @@ class LogGate:
         if self._dying is not None and now - self._dying >= SETTLE:
             self._die("")
         elif now - self._begun >= self.timeout:
-            self._stall(
+            self._finish(
+                STALLED,
                 Cause(
                     TIME_LIMIT,
                     f"not ready after {self.timeout:.0f} s; the stage is '{self.stage}'",
                     "raise the limit if this start may be that slow",
                     "sglang_server_gate_timeout",
                     self._tail[-1] if self._tail else "",
-                )
+                ),
             )
         elif now - self._moved >= self.stall_timeout:
             stage, rank = self._slowest()
-            self._stall(self.diagnosis.cause_of_silence(stage, now - self._moved, self.next_stage(stage), rank))
+            self._finish(STALLED, self.diagnosis.cause_of_silence(stage, now - self._moved, self.next_stage(stage), rank))
         return self.verdict
 
     def ended(self, status: str) -> str:
@@ -259,10 +260,11 @@ class LogGate:
         return list(self._tail)
 
     # -- reading -------------------------------------------------------------------------------------------------------------
-    def _on_marker(self, found: str) -> None:
+    def _on_marker(self, found: str, time: Optional[str]) -> None:
         if not self.invocation_id or found == self.invocation_id:
             self._open = True
             self._moved = self.clock()
+            self._stages["process"] = Reached(self._begun, stamp_seconds(time) if time else None)
         elif self._open:
             self._finish(
                 DEAD,
@@ -391,9 +393,6 @@ class LogGate:
             evidence = self._tail[-1] if self._tail else ""
             known = Cause(STOPPED, "somebody asked the server to stop while it was starting", "start it again", "", evidence)
         self._finish(DEAD, known or self.diagnosis.cause_of_death(status))
-
-    def _stall(self, cause: Cause) -> None:
-        self._finish(STALLED, cause)
 
     def _finish(self, verdict: str, cause: Optional[Cause]) -> None:
         self.verdict = verdict

@@ -137,6 +137,15 @@ def test_the_recorded_hang_is_named() -> None:
     assert "'dispatcher'" in cause.what
 
 
+def test_a_model_without_implementation_is_told_with_its_ignored_import() -> None:
+    diagnosis = Diagnosis()
+    diagnosis.feed("Ignore import error when loading sglang.srt.models.qwen3_next: No module named 'vllm._C'")
+    diagnosis.feed("ValueError: Qwen3NextForCausalLM has no SGLang implementation and the Transformers implementation is not compatible.")
+    cause = diagnosis.cause_of_death()
+    assert cause.code == "GATE-036"
+    assert "qwen3_next: No module named 'vllm._C'" in cause.what
+
+
 def test_a_traceback_before_a_silence_is_shown() -> None:
     diagnosis = read("fail-tp2-on-one-gpu", failures=())
     cause = diagnosis.cause_of_silence("weights", 60, "memory")
@@ -252,6 +261,6 @@ def test_every_entry_is_tested() -> None:
 
 
 def test_codes_are_unique() -> None:
-    own = [v for k, v in vars(diagnosis_module).items() if k.isupper() and isinstance(v, str) and v.startswith("GATE-")]
+    own = [v for k, v in vars(diagnosis_module).items() if k[0] != "_" and k.isupper() and isinstance(v, str) and v.startswith("GATE-")]
     codes = [f.code for f in FAILURES] + [h.code for h in HANGS] + own
     assert len(codes) == len(set(codes))
