@@ -22,7 +22,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_gate import 
 # Where no event comes: a kernel without pidfd, a network file system without inotify.
 SAFETY_INTERVAL = 0.25
 # What systemd and journald still write about a process that has just ended.
-LAST_LINES = 0.5
+LAST_LINES = 0.4
 # A start that was over before anybody looked: journalctl itself has to begin first.
 FIRST_LINES = 3.0
 MOST_LAST_LINES = 8.0

@@ -144,7 +144,7 @@ class UnitWatch:
 
     def _settled(self) -> UnitState:
         """The state once systemd has noticed as well: it takes milliseconds, and says why."""
-        deadline = time.monotonic() + 0.3
+        deadline = time.monotonic() + 0.2
         state = self._show(self._unit)
         while self._is_ours(state) and state.main_pid == self._pid and time.monotonic() < deadline:
             time.sleep(0.02)  # systemd offers no event for this without a D-Bus client
