@@ -90,6 +90,8 @@ class Builder:
         self.progress = progress
         self.deadline = time.monotonic() + request.timeout
         self.python = os.path.join(request.path, "bin", "python")
+        # On the environments' own file system wheels are linked, not copied: releases share what they have in common.
+        self._cache = os.path.join(request.tools, "uv-cache")
 
     def build(self) -> tuple[Marker, bool]:
         request = self.request
@@ -104,6 +106,8 @@ class Builder:
             if remove_unfinished(request.path, request.link):
                 self.progress.report("clean", f"removed the unfinished {request.path}", force=True)
             check_space(request.root, request.needed_mib)
+            # uv makes its lock files writable by everybody, so nobody else gets in.
+            os.makedirs(self._cache, mode=0o700, exist_ok=True)
             uv = request.uv or self._bootstrap()
             with self._removed_on_failure():
                 return self._fill(uv), True
@@ -130,8 +134,7 @@ class Builder:
             {
                 **system_certificates(),
                 **request.source.uv_environment(),
-                # On the environments' own file system wheels are linked, not copied: releases share what they have in common.
-                "UV_CACHE_DIR": os.path.join(request.tools, "uv-cache"),
+                "UV_CACHE_DIR": self._cache,
                 "UV_PYTHON_DOWNLOADS": "never",
                 "UV_NO_CONFIG": "1",
                 "UV_COMPILE_BYTECODE_TIMEOUT": _COMPILE_SECONDS,

@@ -86,7 +86,7 @@ def _make_venv(path: str, interpreter: Interpreter, limit: float) -> None:
 def _pip_install(path: str, uv_lock: str, interpreter: Interpreter, source: Source, limit: float) -> None:
     environment = clean_environment({**system_certificates(), **source.pip_environment(), "PIP_CONFIG_FILE": os.devnull})
     command = [os.path.join(path, "bin", "python"), "-m", "pip", "install", "--require-hashes", "--no-deps", "--only-binary", ":all:"]
-    command += ["--no-cache-dir", "--disable-pip-version-check", "--no-input", "--requirement", uv_lock]
+    command += ["--no-cache-dir", "--retries", "2", "--disable-pip-version-check", "--no-input", "--requirement", uv_lock]
     finished = run_tool(command, environment, limit=limit)
     if finished.returncode != 0:
         raise install_error(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -67,8 +68,15 @@ class UvProgress:
 
 def last_lines(output: str, count: int = _LAST_LINES) -> str:
     """The end of a tool's output, without credentials and without the lines that only count."""
-    lines = [scrub_url(line.rstrip()) for line in output.splitlines() if line.strip() and not line.startswith((" + ", " - "))]
-    return "\n    ".join(lines[-count:])
+    lines: list[str] = []
+    for line in output.splitlines():
+        if not line.strip() or line.startswith((" + ", " - ")):
+            continue
+        # pip repeats a warning for each try, with an object's address in it.
+        if lines and line.startswith("WARNING: Retrying") and lines[-1].startswith("WARNING: Retrying"):
+            lines.pop()
+        lines.append(scrub_url(re.sub(r"<[\w.]+ object at 0x\w+>: ", "", line.rstrip())))
+    return "\n    ".join(textwrap.dedent("\n".join(lines[-count:])).splitlines())
 
 
 @dataclass(frozen=True)
@@ -115,19 +123,19 @@ _CAUSES = (
         "ml_env_only_binary: false lets the host compile it, which needs compilers",
     ),
     _Cause(
-        r"not found in the provided package locations|No matching distribution found|was not found in the (?:cache|package registry)|"
-        r"Could not find a version|there (?:is|are) no versions? of|only the following versions",
-        "a package of the lock is missing where the wheels come from",
-        "every package of {lock} in {where}",
-        "fill the wheelhouse again from the same lock, or check ml_env_wheelhouse and ml_env_index_url",
-    ),
-    _Cause(
         r"dns error|error sending request|\(Connect\)|Connection refused|[Tt]imed? ?out|Temporary failure in name resolution|"
         r"NewConnectionError|Max retries|Failed to fetch|request or response body error|certificate|tls handshake",
         "the package source cannot be reached",
         "an answer from {where}",
         "check the network, proxy and certificates of the host (HTTPS_PROXY in 'environment:' is honoured), "
         "or use ml_env_wheelhouse with a directory on the host or a URL inside the site",
+    ),
+    _Cause(
+        r"not found in the provided package locations|No matching distribution found|was not found in the (?:cache|package registry)|"
+        r"Could not find a version|there (?:is|are) no versions? of|only the following versions",
+        "a package of the lock is missing where the wheels come from",
+        "every package of {lock} in {where}",
+        "fill the wheelhouse again from the same lock, or check ml_env_wheelhouse and ml_env_index_url",
     ),
     _Cause(
         r"Failed to parse|Couldn't parse|Invalid requirement",

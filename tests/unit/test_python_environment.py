@@ -40,7 +40,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._python_environme
     url_secrets,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._tool_process import clean_environment, run_tool
-from ansible_collections.inference.sglang.plugins.module_utils._uv_output import UvProgress, install_error
+from ansible_collections.inference.sglang.plugins.module_utils._uv_output import UvProgress, install_error, last_lines
 from ansible_collections.inference.sglang.plugins.modules import python_environment
 
 from tests.support.wheels import make_lock, make_wheel
@@ -523,6 +523,7 @@ def test_progress_follows_uv() -> None:
         ("dns", "cannot be reached"),
         ("down", "cannot be reached"),
         ("links-down", "cannot be reached"),
+        ("pip-links-down", "cannot be reached"),
         ("no-index", "missing where the wheels come from"),
         ("forbidden", "refuses access"),
         ("links-forbidden", "refuses access"),
@@ -531,13 +532,20 @@ def test_progress_follows_uv() -> None:
     ],
 )
 def test_cause_is_read_out_of_what_uv_says(recorded: str, wrong: str) -> None:
-    """Recorded with uv 0.13.9."""
+    """Recorded with uv 0.13.9 and pip 23.0.1."""
     output = (DATA / "uv" / f"{recorded}.txt").read_text()
     values = {"lock": "l.txt", "root": "/opt", "python": "3.11.2", "platform": "linux-x86_64", "returncode": 1}
     error = install_error(output, what="installing x", source=Source("https://pypi.org/simple"), **values)
     assert wrong in error.wrong
     assert error.next_step
     assert output.strip().splitlines()[-1].strip() in error.found
+
+
+def test_last_words_are_short() -> None:
+    said = last_lines((DATA / "uv/pip-links-down.txt").read_text())
+    assert said.count("Retrying") == 1
+    assert "object at" not in said
+    assert last_lines("\n   one\n     two\n") == "one\n      two"
 
 
 def test_unknown_failure_still_has_four_parts() -> None:
