@@ -289,6 +289,8 @@ def _service_section(request: UnitRequest) -> list[str]:
         lines.append("StandardError=inherit")
     lines += [
         f"SyslogIdentifier=sglang-{request.instance}",
+        # The gate reads the journal: journald must not drop the line that it waits for.
+        "LogRateLimitIntervalSec=0",
         f"CacheDirectory=sglang/{request.instance}",
         "CacheDirectoryMode=0750",
         # SIGTERM to the launcher alone: the schedulers must go on while it drains.

@@ -34,7 +34,7 @@ CAUSES = {
     "fail-mem-fraction-too-small": ("GATE-041", "mem_fraction_static"),
     "fail-oom-draft-kv": ("GATE-043", "mem_fraction_static"),
     "fail-tp2-on-one-gpu": ("GATE-050", "sglang_server_tensor_parallel_size"),
-    "fail-torchcodec": ("GATE-061", "inference_host_packages"),
+    "fail-torchcodec": ("GATE-061", "inference_host_manage_packages"),
 }
 
 
