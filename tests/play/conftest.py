@@ -147,6 +147,8 @@ def bare_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     for model in ("Qwen3.6-27B", "Meta-Llama-3.1-8B"):
         host.write(f"/opt/sglang/models/{model}/config.json", (MODELS / f"{model}.json").read_text())
     yield host
+    # ssh's control master may still be going away in the host's directory.
+    subprocess.run([str(LAB), "down", name], check=False, capture_output=True, stdin=subprocess.DEVNULL)
     lab("down", name)
 
 

@@ -30,6 +30,8 @@ def test_the_story_of_an_instance(instance: Instance) -> None:
     assert stamp["id"] in instance.host.shell(f"cat /etc/systemd/system/{instance.unit}")
     assert instance.host.shell(f"systemctl is-enabled {instance.unit}") == "enabled"
     assert stamp["figures"]["gate"], "the figures of the gate are kept"
+    for words in ("engine check:", "weights", "The capital of France is Paris"):
+        assert words in first.output, "what takes long is shown while it runs"
     pid = instance.main_pid()
 
     for options in ("", "--check"):
@@ -52,13 +54,6 @@ def test_the_story_of_an_instance(instance: Instance) -> None:
     assert after is not None
     assert after["id"] != stamp["id"]
     assert json.loads(instance.host.shell(f"cat {instance.home}/previous.json"))["id"] == stamp["id"]
-
-
-def test_the_live_output_shows_the_start(instance: Instance) -> None:
-    played = instance.deploy()
-    assert played.ok, played.output
-    for words in ("engine check:", "weights", "The capital of France is Paris"):
-        assert words in played.output, words
 
 
 def test_several_instances_with_their_own_settings(bare_host: Host) -> None:

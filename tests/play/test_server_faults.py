@@ -5,48 +5,72 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.play.conftest import Instance, install_standin
+from tests.play.conftest import Host, Instance, install_standin, make_instance
 
 pytestmark = pytest.mark.host
 
 
-def _deployed(instance: Instance) -> dict[str, Any]:
-    played = instance.deploy()
+@pytest.fixture(scope="module")
+def served(bare_host: Host) -> Iterator[Instance]:
+    """An instance that was deployed once. Every test here begins and ends with an accepted release that serves."""
+    made = make_instance(bare_host, "faults", 31500)
+    played = made.deploy()
     assert played.ok, played.output
+    yield made
+    bare_host.try_shell(f"systemctl disable --now {made.unit}; rm -f /etc/systemd/system/{made.unit}; systemctl daemon-reload")
+
+
+def _stamp(instance: Instance) -> dict[str, Any]:
     stamp = instance.accepted()
     assert stamp is not None
     return stamp
 
 
-def _same_server(instance: Instance, stamp: dict[str, Any]) -> None:
-    """The old release serves, is stamped, and the next run with the old settings has nothing to do."""
+def _same_server(instance: Instance, identifier: str) -> None:
+    """That release serves, is stamped, and the next run with the same settings has nothing to do."""
     assert instance.state() == "active"
     assert instance.answers()
-    after = instance.accepted()
-    assert after is not None
-    assert after["id"] == stamp["id"]
+    assert _stamp(instance)["id"] == identifier
     again = instance.deploy()
     assert again.ok, again.output
     assert again.count("changed") == 0
 
 
-def test_an_engine_that_refuses_a_flag_leaves_the_old_release_untouched(instance: Instance) -> None:
+def test_plans_on_the_host_and_touches_nothing(served: Instance) -> None:
+    listing = f"find {served.home} /etc/systemd/system -printf '%p %T@ %s\\n' | sort"
+    before = served.host.shell(listing)
+    shown = served.enter("plan")
+    assert shown.ok, shown.output
+    assert shown.count("changed") == 0
+    assert "a deployment would change nothing" in shown.output
+    assert "--max-running-requests" in shown.output
+    assert served.host.shell(listing) == before
+
+
+def test_the_plan_is_kept_with_the_release(served: Instance) -> None:
+    release = f"{served.home}/releases/{_stamp(served)['id']}"
+    assert json.loads(served.host.shell(f"cat {release}/plan.json"))["argv"][0] == "--model-path"
+    record = json.loads(served.host.shell(f"cat {release}/release.json"))
+    assert record["serving"]["gate"]["dispatcher_count"] == 2
+
+
+def test_an_engine_that_refuses_a_flag_leaves_the_old_release_untouched(served: Instance) -> None:
     """The engine's own parser has the last word, whatever this collection's tables say of the release."""
-    stamp = _deployed(instance)
-    pid = instance.main_pid()
-    install_standin(instance.host, "/opt/sglang/envs/refusing")
+    identifier, pid = _stamp(served)["id"], served.main_pid()
+    install_standin(served.host, "/opt/sglang/envs/refusing")
     data = "/opt/sglang/envs/refusing/lib/python3*/site-packages/sglang/_standin/data/flags-0.5.11.json"
-    instance.host.shell(f"sed -i 's/enable-metrics/enable-metrix/g' {data}")
-    refused = instance.deploy(sglang_server_environment_path="/opt/sglang/envs/refusing")
+    served.host.shell(f"sed -i 's/enable-metrics/enable-metrix/g' {data}")
+    refused = served.deploy(sglang_server_environment_path="/opt/sglang/envs/refusing")
     assert not refused.ok
     assert "unrecognized arguments: --enable-metrics" in refused.message
     assert "was not touched" in refused.message
-    assert instance.main_pid() == pid
-    _same_server(instance, stamp)
+    assert served.main_pid() == pid
+    _same_server(served, identifier)
 
 
 @pytest.mark.parametrize(
@@ -56,150 +80,123 @@ def test_an_engine_that_refuses_a_flag_leaves_the_old_release_untouched(instance
         pytest.param({"STANDIN_DIE_AT": "graphs:kill"}, "", marks=pytest.mark.full),
         ({"STANDIN_ANSWER": "nonsense"}, "PROBE-"),
         pytest.param({"STANDIN_ANSWER": "wrong"}, "PROBE-", marks=pytest.mark.full),
-        pytest.param({"STANDIN_LOG": "no-mtp"}, "", marks=pytest.mark.full),
-        pytest.param({"STANDIN_HANG_AT": "dispatcher", "gate_stall": "4"}, "", marks=pytest.mark.full),
+        pytest.param({"STANDIN_LOG": "no-mtp"}, "dispatcher", marks=pytest.mark.full),
+        pytest.param({"STANDIN_HANG_AT": "dispatcher"}, "", marks=pytest.mark.full),
     ],
-    ids=lambda value: " ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "",
+    ids=["dies-after-loading", "rank-killed", "nonsense", "wrong-answer", "no-draft", "hangs"],
 )
-def test_a_bad_release_is_rolled_back_and_the_cause_is_shown(instance: Instance, behaviour: dict[str, str], words: str) -> None:
-    stamp = _deployed(instance)
-    changes = instance.engine(**{name: value for name, value in behaviour.items() if name != "gate_stall"})
-    if "gate_stall" in behaviour:
-        changes["sglang_server_gate_stall_timeout"] = int(behaviour["gate_stall"])
-    refused = instance.deploy(**changes)
+def test_a_bad_release_is_rolled_back_and_the_cause_is_shown(served: Instance, behaviour: dict[str, str], words: str) -> None:
+    identifier = _stamp(served)["id"]
+    refused = served.deploy(sglang_server_gate_stall_timeout=8, **served.engine(**behaviour))
     assert not refused.ok
     assert words in refused.message
-    assert f"release {stamp['id']} serves again, proven" in refused.message
-    _same_server(instance, stamp)
+    assert f"release {identifier} serves again, proven" in refused.message
+    _same_server(served, identifier)
 
 
-def test_a_first_release_that_fails_leaves_nothing_that_looks_done(instance: Instance) -> None:
-    refused = instance.deploy(**instance.engine(STANDIN_DIE_AT="weights:memory"))
-    assert not refused.ok
-    assert "Not enough memory" in refused.message or "memory" in refused.message
-    assert "stopped, disabled and removed" in refused.message
-    assert instance.accepted() is None
-    assert instance.state() in ("inactive", "unknown")
-    assert (
-        instance.host.try_shell(f"ls /etc/systemd/system/{instance.unit} /etc/systemd/system/multi-user.target.wants/{instance.unit}")[0]
-        != 0
-    )
-    good = instance.deploy()
-    assert good.ok, good.output
-
-
-def test_expectations_that_are_not_met_refuse_a_release(instance: Instance) -> None:
-    stamp = _deployed(instance)
-    refused = instance.deploy(sglang_server_settings={"max_running_requests": 3}, sglang_server_expectations=["probe.accept_length > `99`"])
+def test_expectations_that_are_not_met_refuse_a_release(served: Instance) -> None:
+    identifier = _stamp(served)["id"]
+    refused = served.deploy(sglang_server_settings={"max_running_requests": 9}, sglang_server_expectations=["probe.accept_length > `99`"])
     assert not refused.ok
     assert "2.7 against 99" in refused.message
-    _same_server(instance, stamp)
+    assert _stamp(served)["id"] == identifier
+    assert served.answers()
 
 
 STAGES = [
     pytest.param("Stage the release", marks=pytest.mark.full),
     pytest.param("Let the engine itself check the arguments", marks=pytest.mark.full),
     "Place the unit",
-    "Ask for a restart",
+    pytest.param("Ask for a restart", marks=pytest.mark.full),
     "Start the server",
-    "Wait for the log to show",
+    pytest.param("Wait for the log to show", marks=pytest.mark.full),
     pytest.param("Ask the server a question", marks=pytest.mark.full),
     "Accept the release",
 ]
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_run_that_is_killed_heals_on_the_next(instance: Instance, stage: str) -> None:
+def test_a_run_that_is_killed_heals_on_the_next(served: Instance, stage: str) -> None:
     """The controller dies while a deployed instance is changed; the same command again ends in the same good state."""
-    stamp = _deployed(instance)
-    wanted = {"sglang_server_settings": {"max_running_requests": 3}}
-    killed = instance.deploy(kill_at=stage, **wanted)
+    identifier = _stamp(served)["id"]
+    running = 2 + (served.settings.get("sglang_server_settings", {}).get("max_running_requests", 0) + 1) % 4
+    served.settings["sglang_server_settings"] = {"max_running_requests": running}
+    killed = served.deploy(kill_at=stage)
     assert not killed.ok
-    again = instance.deploy(**wanted)
+    again = served.deploy()
     assert again.ok, again.output
-    after = instance.accepted()
-    assert after is not None
-    assert after["id"] != stamp["id"]
-    assert instance.state() == "active"
-    assert "--max-running-requests 3" in instance.host.shell(f"tr '\\0' ' ' < /proc/{instance.main_pid()}/cmdline")
-    assert instance.answers()
-    third = instance.deploy(**wanted)
-    assert third.count("changed") == 0, third.output
+    after = _stamp(served)["id"]
+    assert after != identifier
+    assert f"--max-running-requests {running}" in served.host.shell(f"tr '\\0' ' ' < /proc/{served.main_pid()}/cmdline")
+    _same_server(served, after)
 
 
-def test_changes_by_hand_are_seen_and_healed(instance: Instance) -> None:
-    stamp = _deployed(instance)
-    host, unit = instance.host, instance.unit
+def test_changes_by_hand_are_seen_and_healed(served: Instance) -> None:
+    host, unit, identifier = served.host, served.unit, _stamp(served)["id"]
     by_hand = {
         "the unit file was changed": f"sed -i 's/^RestartSec=.*/RestartSec=1/' /etc/systemd/system/{unit}",
         "is not running": f"systemctl stop {unit}",
-        "new drop-in": (
-            f"mkdir -p /etc/systemd/system/{unit}.d; printf '[Service]\\nNice=5\\n' > /etc/systemd/system/{unit}.d/x.conf;"
-            " systemctl daemon-reload"
-        ),
-        "launcher in the release's directory was changed": f"echo '# edited' >> {instance.home}/releases/{stamp['id']}/launcher.py",
+        "new drop-in": f"mkdir -p /etc/systemd/system/{unit}.d; printf '[Service]\\nNice=5\\n' > /etc/systemd/system/{unit}.d/x.conf",
+        "launcher in the release's directory was changed": f"echo '# edited' >> {served.home}/releases/{identifier}/launcher.py",
     }
-    for reason, command in by_hand.items():
+    for command in (*by_hand.values(), "systemctl daemon-reload"):
         host.shell(command)
-        shown = instance.enter("plan")
-        assert reason in shown.output, shown.output
-        healed = instance.deploy()
-        assert healed.ok, healed.output
-        assert reason in healed.output
-        _same_server(instance, stamp)
+    shown = served.enter("plan")
+    for reason in by_hand:
+        assert reason in shown.output, (reason, shown.output)
+    healed = served.deploy()
+    assert healed.ok, healed.output
+    _same_server(served, identifier)
     assert host.shell(f"systemctl show --value -p Nice {unit}") == "5", "a site's drop-in stays"
+    assert host.shell(f"systemctl show --value -p RestartUSec {unit}") == "10s"
+    assert "edited" not in host.shell(f"cat {served.home}/releases/{identifier}/launcher.py")
 
     host.shell(f"systemctl disable {unit}")
-    pid = instance.main_pid()
-    enabled = instance.deploy()
+    pid = served.main_pid()
+    enabled = served.deploy()
     assert enabled.ok, enabled.output
     assert enabled.count("changed") > 0
     assert host.shell(f"systemctl is-enabled {unit}") == "enabled"
-    assert instance.main_pid() == pid, "enabling needs no restart"
+    assert served.main_pid() == pid, "enabling needs no restart"
 
 
-def test_an_operator_goes_back_and_a_bad_way_back_is_refused(instance: Instance) -> None:
-    first = _deployed(instance)
-    nowhere = instance.enter("rollback")
-    assert not nowhere.ok
-    assert "no release to go back to" in nowhere.message
-    changed = instance.deploy(sglang_server_settings={"max_running_requests": 3})
-    assert changed.ok, changed.output
-    second = instance.accepted()
-    assert second is not None
-
-    back = instance.enter("rollback")
+def test_an_operator_goes_back_and_a_bad_way_back_is_refused(served: Instance) -> None:
+    accepted = _stamp(served)["id"]
+    previous = json.loads(served.host.shell(f"cat {served.home}/previous.json"))["id"]
+    back = served.enter("rollback")
     assert back.ok, back.output
-    after = instance.accepted()
-    assert after is not None
-    assert after["id"] == first["id"]
-    assert instance.answers()
-    verified = instance.enter("verify")
+    assert _stamp(served)["id"] == previous
+    verified = served.enter("verify")
     assert verified.ok, verified.output
     assert verified.count("changed") == 0
 
-    # The second release breaks on the disk: going to it fails, and the first one comes back.
-    broken = f"{instance.home}/releases/{second['id']}/launcher.py"
-    instance.host.write(broken, "raise SystemExit('broken on the disk')\n")
-    refused = instance.enter("rollback", sglang_server_rollback_to=second["id"])
+    # The other release breaks on the disk: going to it fails, and the accepted one comes back.
+    served.host.write(f"{served.home}/releases/{accepted}/launcher.py", "raise SystemExit('broken on the disk')\n")
+    refused = served.enter("rollback", sglang_server_rollback_to=accepted)
     assert not refused.ok
-    assert f"release {first['id']} serves again" in refused.message
-    assert instance.answers()
+    assert f"release {previous} serves again" in refused.message
+    assert served.answers()
 
-    missing = instance.enter("rollback", sglang_server_rollback_to="0" * 16)
+    missing = served.enter("rollback", sglang_server_rollback_to="0" * 16)
     assert not missing.ok
+    assert "no release to go back to" in missing.message
     assert "0" * 16 in missing.message
+    forward = served.deploy()
+    assert forward.ok, "the broken release is staged anew"
+    _same_server(served, accepted)
 
 
-def test_plans_on_the_host_and_touches_nothing(instance: Instance) -> None:
-    _deployed(instance)
-    before = instance.host.shell(f"find {instance.home} /etc/systemd/system -printf '%p %T@ %s\\n' | sort")
-    shown = instance.enter("plan")
-    assert shown.ok, shown.output
-    assert shown.count("changed") == 0
-    assert "a deployment would change nothing" in shown.output
-    assert "--max-running-requests" in shown.output
-    assert instance.host.shell(f"find {instance.home} /etc/systemd/system -printf '%p %T@ %s\\n' | sort") == before
+def test_a_first_release_that_fails_leaves_nothing_that_looks_done(instance: Instance) -> None:
+    nowhere = instance.enter("rollback")
+    assert "no release to go back to" in nowhere.message
+    refused = instance.deploy(**instance.engine(STANDIN_DIE_AT="weights:memory"))
+    assert not refused.ok
+    assert "memory" in refused.message
+    assert "stopped, disabled and removed" in refused.message
+    assert instance.accepted() is None
+    assert instance.state() in ("inactive", "unknown")
+    places = f"/etc/systemd/system/{instance.unit} /etc/systemd/system/multi-user.target.wants/{instance.unit}"
+    assert instance.host.try_shell(f"ls -d {places}")[1].count("No such file") == 2
 
 
 def test_what_cannot_work_is_refused_before_anything_is_touched(instance: Instance) -> None:
@@ -230,11 +227,3 @@ def test_what_cannot_work_is_refused_before_anything_is_touched(instance: Instan
         assert words in refused.message, (changes, refused.message)
         assert refused.count("changed") == 0, changes
     assert host.try_shell(f"ls {instance.home}")[0] != 0
-
-
-def test_the_plan_is_kept_with_the_release(instance: Instance) -> None:
-    stamp = _deployed(instance)
-    plan = json.loads(instance.host.shell(f"cat {instance.home}/releases/{stamp['id']}/plan.json"))
-    assert plan["argv"][0] == "--model-path"
-    record = json.loads(instance.host.shell(f"cat {instance.home}/releases/{stamp['id']}/release.json"))
-    assert record["serving"]["gate"]["dispatcher_count"] == 2
