@@ -104,9 +104,7 @@ def _from_numbers(key: str, fields: Fields, words: dict[int, tuple[str, str]]) -
     return _made([words[value][1] for value in values], [words[value][0] for value in values], key)
 
 
-def _from_kda(fields: Fields) -> Layers:
-    below = fields.mapping("linear_attn_config")
-    assert below is not None
+def _from_kda(below: Fields, fields: Fields) -> Layers:
     total = fields.need_integer("num_hidden_layers", maximum=MAXIMUM_LAYERS)
     lists = {}
     for key in ("kda_layers", "full_attn_layers"):
@@ -173,8 +171,9 @@ def _read(architecture: Architecture, fields: Fields) -> Layers:
         return _from_words("layers_block_type", fields, _BLOCK_TYPES)
     if fields.has("attn_type_list"):
         return _from_numbers("attn_type_list", fields, {0: ("linear_attention", "recurrent"), 1: ("full_attention", "full_attention")})
-    if fields.has("linear_attn_config"):
-        return _from_kda(fields)
+    kda = fields.mapping("linear_attn_config")
+    if kda is not None:
+        return _from_kda(kda, fields)
     if fields.has("layer_types"):
         return _from_words("layer_types", fields, _LAYER_TYPES)
     if fields.has("hybrid_layer_pattern"):

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import DEAD, MARKER, READY, WAITING, LogGate
+from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
 
 # Where no event comes: a kernel without pidfd, a network file system without inotify.
 SAFETY_INTERVAL = 0.25
@@ -81,8 +82,7 @@ class JournalSource:
             )
         except OSError as error:
             raise SglangError("cannot read the journal", str(error), "journalctl on the host", "set log_file") from error
-        assert self._process.stdout is not None
-        self._descriptor = self._process.stdout.fileno()
+        self._descriptor = opened(self._process.stdout).fileno()
         os.set_blocking(self._descriptor, False)
         self._open = True
 

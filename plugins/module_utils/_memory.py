@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
 from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Pools, Shapes, Split, demand, divide, ratio_for
 from ansible_collections.inference.sglang.plugins.module_utils._releases import CardDefaults, Release
@@ -127,9 +127,8 @@ def engine_default_fraction(profile: ModelProfile, release: Release, memory_mib:
 def slot_bytes(profile: ModelProfile, size: int, dtype: str) -> int:
     """One recurrent state of one request on one rank."""
     state = profile.state
-    if profile.recurrent_family != "gdn":
+    if not isinstance(state, GatedDeltaState):
         return 0
-    assert state.key_heads and state.key_head_dim and state.value_heads and state.value_head_dim and state.conv_kernel
     channels = (2 * state.key_heads * state.key_head_dim + state.value_heads * state.value_head_dim) // size
     temporal = state.value_heads // size * state.key_head_dim * state.value_head_dim
     return profile.layers.count("recurrent") * (channels * (state.conv_kernel - 1) * 2 + temporal * STATE_BYTES[dtype])
@@ -150,8 +149,7 @@ def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
         values += 6.0 * (profile.intermediate_size or 0) / size
     values += 8.0 * profile.heads * profile.head_dim / size
     state = profile.state
-    if profile.recurrent_family == "gdn":
-        assert state.key_heads and state.key_head_dim and state.value_heads and state.value_head_dim
+    if isinstance(state, GatedDeltaState):
         values += 8.0 * (state.key_heads * state.key_head_dim + state.value_heads * state.value_head_dim) / size
         values += state.value_heads / size * state.key_head_dim * state.value_head_dim * 8.0 / 64
     return values * chunk / GIB
@@ -346,7 +344,7 @@ def choose(setup: Setup, workload: Workload, given: Split, fixed: dict[str, Any]
     if "running" in fixed:
         limit = fixed["running"]
     requests = max(1, most_requests(setup, workload.context_tokens, limit, fraction))
-    best: Optional[Sized] = None
+    tried: list[Sized] = []
     for count in range(requests, max(0, requests - 3), -1):
         running = fixed.get("running", count)
         used = fraction if fraction is not None else fraction_for(setup, running)
@@ -355,9 +353,7 @@ def choose(setup: Setup, workload: Workload, given: Split, fixed: dict[str, Any]
             ratio = ratio_for(setup.shapes, count, workload.context_tokens, rest_gib(setup, used) * GIB)
         split = replace(given, running=running, ratio=ratio if ratio is not None else given.ratio)
         sized = size_with(setup, used, split)
-        if best is None or (sized.pools.running, sized.pools.tokens) > (best.pools.running, best.pools.tokens):
-            best = sized
         if sized.serves(count, workload.context_tokens):
             return sized
-    assert best is not None
-    return best
+        tried.append(sized)
+    return max(tried, key=lambda sized: (sized.pools.running, sized.pools.tokens))

@@ -34,6 +34,17 @@ class State:
 
 
 @dataclass(frozen=True)
+class GatedDeltaState(State):
+    """Of Gated-DeltaNet layers, whose config has to give the sizes that memory is counted from."""
+
+    key_heads: int
+    key_head_dim: int
+    value_heads: int
+    value_head_dim: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True)
 class Vision:
     """Size of the vision tower."""
 
@@ -149,7 +160,7 @@ def _state(architecture: Architecture, text: Fields, recurrent: int) -> State:
         names = ("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim")
         sizes = [text.need_integer(name, maximum=_MAXIMUM_SIZE) for name in names]
         kernel = text.need_integer("linear_conv_kernel_dim", minimum=2, maximum=64)
-        return State(sizes[0], sizes[1], sizes[2], sizes[3], None, kernel, dtype)
+        return GatedDeltaState(sizes[0], sizes[1], sizes[2], sizes[3], None, kernel, dtype)
     if architecture.family == "kda":
         below = text.mapping("linear_attn_config") or Fields({}, "linear_attn_config")
         heads, size = below.integer("num_heads", 1), below.integer("head_dim", 1)

@@ -131,10 +131,9 @@ class Digest:
 
     def against(self, file: dict[str, Any]) -> tuple[str, str]:
         """(expected, found) by the digest that is declared."""
-        if file["sha256"]:
-            return file["sha256"], self._sha256.hexdigest()
-        assert self._git is not None
-        return file["git_oid"], self._git.hexdigest()
+        if self._git is not None and not file["sha256"]:
+            return file["git_oid"], self._git.hexdigest()
+        return file["sha256"], self._sha256.hexdigest()
 
 
 class Downloader:

@@ -19,6 +19,7 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _snapshot_downloader
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_errors import Context, Failure, explain
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import RemoteFile, describe
@@ -194,10 +195,10 @@ class Fetcher:
         source = inspect.getsource(_snapshot_downloader)
         with tempfile.TemporaryFile() as errors:
             with self._started(directory, xet, errors) as child:
-                assert child.stdin is not None
+                orders = opened(child.stdin)
                 try:
-                    child.stdin.write(json.dumps({"source": source}).encode() + b"\n" + json.dumps(job).encode() + b"\n")
-                    child.stdin.flush()
+                    orders.write(json.dumps({"source": source}).encode() + b"\n" + json.dumps(job).encode() + b"\n")
+                    orders.flush()
                 except BrokenPipeError:
                     pass  # it is dead already; _follow says so
                 ending = self._follow(child, left, show)
@@ -239,8 +240,7 @@ class Fetcher:
 
     def _follow(self, child: subprocess.Popen[bytes], left: dict[str, RemoteFile], show: Callable[[], int]) -> _Ending:
         """Read events until the child ends, fails, or brings nothing for too long."""
-        assert child.stdout is not None
-        descriptor = child.stdout.fileno()
+        descriptor = opened(child.stdout).fileno()
         tick = min(TICK, self._options.stall_timeout / 4)
         buffer, seen, patience = b"", -1, time.monotonic() + self._options.stall_timeout
         with selectors.DefaultSelector() as selector:
@@ -266,12 +266,12 @@ class Fetcher:
 
     def _let_weights_go(self, child: subprocess.Popen[bytes], left: dict[str, RemoteFile]) -> bool:
         """Whether they still have to wait: for the small files, which `on_file` looks at, so that a wrong index costs no weights."""
-        assert child.stdin is not None
         if any(not _snapshot_downloader.is_weights(name) for name in left):
             return True
         with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(b"go\n")
-            child.stdin.flush()
+            orders = opened(child.stdin)
+            orders.write(b"go\n")
+            orders.flush()
         return False
 
     def _without_token(self, line: bytes) -> bytes:

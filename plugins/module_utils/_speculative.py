@@ -102,10 +102,9 @@ def _read_numbers(settings: Fields) -> Optional[tuple[int, int, int]]:
             wanted=", ".join(NUMBERS),
             next_step="With one of them alone the engine dies on an assertion without a message. Give all three (3, 1, 4) or none.",
         )
-    steps = settings.integer(NUMBERS[0], 1, MAXIMUM_STEPS)
-    topk = settings.integer(NUMBERS[1], 1, 64)
-    draft = settings.integer(NUMBERS[2], 1, 256)
-    assert steps is not None and topk is not None and draft is not None
+    steps = settings.need_integer(NUMBERS[0], 1, MAXIMUM_STEPS)
+    topk = settings.need_integer(NUMBERS[1], 1, 64)
+    draft = settings.need_integer(NUMBERS[2], 1, 256)
     if topk != 1:
         raise SglangError(
             "speculative_eagle_topk other than 1 is not planned.",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile
 
 MAXIMUM = 1024
 
@@ -14,8 +14,7 @@ def sharded_dimensions(profile: ModelProfile) -> list[tuple[str, int]]:
     """Every dimension that tensor parallelism cuts, by its key in config.json."""
     found = [("num_attention_heads", profile.heads)]
     state = profile.state
-    if profile.recurrent_family == "gdn":
-        assert state.key_heads is not None and state.value_heads is not None
+    if isinstance(state, GatedDeltaState):
         found += [("linear_num_key_heads", state.key_heads), ("linear_num_value_heads", state.value_heads)]
     if profile.intermediate_size and not profile.experts:
         found.append(("intermediate_size", profile.intermediate_size))

@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
+
 _PR_SET_PDEATHSIG = 1
 # Settings of whoever runs Ansible must not change what is installed.
 _DROPPED = ("PIP_", "PYTHON", "VIRTUAL_ENV", "CONDA_")
@@ -66,9 +68,8 @@ def run_tool(
         cwd=cwd,
         preexec_fn=_die_with_parent,
     ) as process:
-        assert process.stdout is not None
         try:
-            output, in_time = _collect(process.stdout, on_line, on_tick, deadline, tick)
+            output, in_time = _collect(opened(process.stdout), on_line, on_tick, deadline, tick)
             if in_time:
                 process.wait(timeout=max(deadline - time.monotonic(), 1.0))
         except subprocess.TimeoutExpired:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, Vision
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile, Vision
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
 
 GIB = 1 << 30
@@ -95,7 +95,12 @@ def _attention(profile: ModelProfile, size: int) -> tuple[float, float]:
 
 def _recurrent(profile: ModelProfile) -> tuple[float, float]:
     state = profile.state
-    assert state.key_heads and state.key_head_dim and state.value_heads and state.value_head_dim and state.conv_kernel
+    if not isinstance(state, GatedDeltaState):
+        raise SglangError(
+            f"The weights of {profile.architecture.name}'s recurrent layers cannot be counted.",
+            found=f"recurrent family {profile.recurrent_family}",
+            wanted="a Gated-DeltaNet hybrid or a plain transformer",
+        )
     key, value = state.key_heads * state.key_head_dim, state.value_heads * state.value_head_dim
     hidden = profile.hidden_size
     cut = hidden * (2 * key + 2 * value + 2 * state.value_heads) + (2 * key + value) * state.conv_kernel + value * hidden

@@ -14,7 +14,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._model_profile im
 from ansible_collections.inference.sglang.plugins.module_utils._options import (
     Option,
     find_setting,
-    option_table,
     parse_extra_args,
     refuse_secret,
     render,
@@ -132,8 +131,7 @@ def read_wishes(release: Release, settings: object, extra_args: object) -> Wishe
             raise SglangError(
                 f"{key} stands in {SETTINGS} and in {EXTRA}.", found=f"{shown(values[key])} and {shown(value)}", wanted="one of the two"
             )
-        option = option_table(release).find(key.replace("_", "-"))
-        assert option is not None
+        option = find_setting(release, key, EXTRA)
         if key in DECIDED:
             raise SglangError(
                 f"--{option.name} in {EXTRA} contradicts the plan, which decides on {key}.",

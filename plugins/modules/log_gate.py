@@ -214,7 +214,8 @@ def failure(gate: LogGate, unit: str, status: str) -> dict[str, Any]:
     """Arguments for fail_json."""
     result = gate.result()
     cause = gate.cause
-    assert cause is not None
+    if cause is None:
+        raise RuntimeError(f"the gate's verdict is {gate.verdict}, without a cause")
     found = shown(cause.evidence) + (f" [{status}]" if status else "")
     next_step = cause.change + (f" (variable: {cause.variable})" if cause.variable else "")
     error = SglangError(
