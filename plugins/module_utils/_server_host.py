@@ -93,7 +93,7 @@ def sglang_version_of(environment: str) -> str:
 
 def _base_prefix(environment: str) -> Optional[str]:
     for line in (read_text(f"{environment}/pyvenv.cfg") or "").splitlines():
-        key, _, value = line.partition("=")
+        key, _equals, value = line.partition("=")
         if key.strip() == "home":
             return os.path.dirname(os.path.realpath(value.strip()))
     return None
@@ -212,7 +212,7 @@ def parse_show(text: str) -> dict[str, str]:
 def view_live(unit: str, launcher: str, key_file: str, run: RunCommand) -> Live:
     """What the host shows of the unit at this moment."""
     properties = "LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,DropInPaths"
-    code, output, _ = run(["systemctl", "show", unit, "--property", properties])
+    code, output, _errors = run(["systemctl", "show", unit, "--property", properties])
     shown = parse_show(output) if code == 0 else {}
     drop_ins = {path: file_sha256(path) or "" for path in shown.get("DropInPaths", "").split()}
     active = shown.get("ActiveState", "unknown")
@@ -237,10 +237,10 @@ def nvidia_modprobe() -> str:
 def measure_gpus(run: RunCommand) -> Optional[list[dict[str, Any]]]:
     """What nvidia-smi says; None where there is none, or no working driver."""
     try:
-        code, cards, _ = run(["nvidia-smi", f"--query-gpu={','.join(GPU_QUERY)}", "--format=csv,noheader,nounits"])
+        code, cards, _errors = run(["nvidia-smi", f"--query-gpu={','.join(GPU_QUERY)}", "--format=csv,noheader,nounits"])
         if code != 0:
             return None
-        _, processes, _ = run(["nvidia-smi", f"--query-compute-apps={','.join(PROCESS_QUERY)}", "--format=csv,noheader,nounits"])
+        _code, processes, _errors = run(["nvidia-smi", f"--query-compute-apps={','.join(PROCESS_QUERY)}", "--format=csv,noheader,nounits"])
     except OSError:
         return None
     return parse_nvidia_smi(cards, processes) or None
@@ -288,7 +288,7 @@ def port_holders(port: int, unit: str, proc: Proc, run: RunCommand) -> list[dict
 
 def _is_main_of(listener: Listener, proc: Proc, run: RunCommand) -> bool:
     """Whether stopping the unit stops this listener: a user's own unit, or a shell's, is not the system manager's to stop."""
-    _, output, _ = run(["systemctl", "show", listener.unit, "--property", "LoadState,MainPID"])
+    _code, output, _errors = run(["systemctl", "show", listener.unit, "--property", "LoadState,MainPID"])
     shown = parse_show(output)
     if shown.get("LoadState") != "loaded":
         return False

@@ -120,7 +120,7 @@ class Snapshot:
             manifest = store.read_manifest(outcome.manifest)
             if manifest is not None and os.path.isdir(outcome.path):
                 outcome.describe_manifest(manifest)
-                _, broken = self._inspect(manifest)
+                _retimed, broken = self._inspect(manifest)
                 outcome.before = outcome.after
                 outcome.changed = bool(broken)
                 outcome.msg = f"Would fetch {len(broken)} broken files again." if broken else "The model is published and whole."

@@ -159,7 +159,7 @@ class Adoption:
             self.outcome.compared_with = ""
             return "", {}
         left = {name: store.local_metadata(self._request.path, name) for name in seen}
-        commits = {commit for commit, _ in left.values() if is_commit(commit)}
+        commits = {commit for commit, _etag in left.values() if is_commit(commit)}
         downloaded = commits.pop() if len(commits) == 1 else ""
         revision = self._request.revision
         if not is_commit(revision) and downloaded:

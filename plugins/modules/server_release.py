@@ -156,7 +156,7 @@ def _accept(module: AnsibleModule, directory: str, home: str, unit: str) -> dict
         return {"changed": True, "pruned": []}
     record = files.read_release(directory)
     launcher = os.path.join(directory, "launcher.py")
-    live = view_live(unit, launcher, module.params["key_file"] or "", lambda command: module.run_command(command))
+    live = view_live(unit, launcher, module.params["key_file"] or "", module.run_command)
     current = files.read_stamp(home, files.ACCEPTED_FILE)
     stamp = Stamp(
         id=module.params["id"],

@@ -75,7 +75,7 @@ def unit_processes(control_group: str) -> set[int]:
     found: set[int] = set()
     if not control_group:
         return found
-    for directory, _, names in os.walk("/sys/fs/cgroup" + control_group):
+    for directory, _subdirectories, names in os.walk("/sys/fs/cgroup" + control_group):
         if "cgroup.procs" in names:
             found |= {int(line) for line in (read_text(f"{directory}/cgroup.procs") or "").split()}
     return found
@@ -136,7 +136,7 @@ def main() -> None:
         commands.append(["systemctl", "stop", unit])
     pids = unit_processes(shown.get("ControlGroup", ""))
     for command in commands:
-        code, _, errors = run(command)
+        code, _output, errors = run(command)
         if code != 0:
             module.fail_json(msg=f"{' '.join(command)}: {errors.strip()}")
     # Fails for a unit that systemd has not loaded: then there is nothing to forget.
