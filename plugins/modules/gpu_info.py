@@ -66,25 +66,43 @@ gpus:
     processes: {description: 'Processes on it: pid, name, memory_used_mib.', type: list, elements: dict}
 """
 
-import subprocess
-from typing import Optional
+import threading
+from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
 
 
-def ask(executable: str, query: str, timeout: int) -> tuple[Optional[str], str]:
+def ask(module: AnsibleModule, executable: str, query: str, timeout: int) -> tuple[Optional[str], str]:
     """The program's answer, or why there is none."""
+    late = threading.Event()
+    alarms: list[threading.Timer] = []
+
+    def limit(process: Any) -> None:
+        """run_command knows no time limit, and the program can hang in the driver."""
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        alarms.append(threading.Timer(timeout, end))
+        alarms[0].start()
+
     command = [executable, query, "--format=csv,noheader,nounits"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
-        return None, f"{executable} did not answer in {timeout} seconds"
+        code, output, errors = module.run_command(
+            command, expand_user_and_vars=False, before_communicate_callback=limit, handle_exceptions=False
+        )
     except OSError as error:
         return None, f"{executable}: {error.strerror}"
-    if done.returncode != 0:
-        return None, (done.stderr.strip() or done.stdout.strip() or f"{executable} ended with {done.returncode}")[:500]
-    return done.stdout, ""
+    finally:
+        for alarm in alarms:
+            alarm.cancel()
+    if code != 0 and late.is_set():
+        return None, f"{executable} did not answer in {timeout} seconds"
+    if code != 0:
+        return None, (errors.strip() or output.strip() or f"{executable} ended with {code}")[:500]
+    return output, ""
 
 
 def main() -> None:
@@ -99,11 +117,11 @@ def main() -> None:
         module.exit_json(changed=False, found=False, why=f"{executable} is not there", gpus=[])
         return
     timeout = module.params["timeout"]
-    cards, why = ask(path, "--query-gpu=" + ",".join(GPU_QUERY), timeout)
+    cards, why = ask(module, path, "--query-gpu=" + ",".join(GPU_QUERY), timeout)
     if cards is None:
         module.exit_json(changed=False, found=False, why=why, gpus=[])
         return
-    processes, _why = ask(path, "--query-compute-apps=" + ",".join(PROCESS_QUERY), timeout)
+    processes, _why = ask(module, path, "--query-compute-apps=" + ",".join(PROCESS_QUERY), timeout)
     found = parse_nvidia_smi(cards, processes or "")
     if not found:
         module.exit_json(changed=False, found=False, why=f"{executable} lists no GPU", gpus=[])
