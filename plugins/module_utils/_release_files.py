@@ -42,7 +42,12 @@ def same_files(directory: str, files: Mapping[str, str]) -> bool:
 def publish(directory: str, files: Mapping[str, str]) -> None:
     """Write a release next to its place and rename it there; a damaged one of the same id makes room first."""
     parent = os.path.dirname(directory)
-    os.makedirs(parent, mode=0o755, exist_ok=True)
+    # The service user must reach the launcher, whatever umask this run came with.
+    before = os.umask(0o022)
+    try:
+        os.makedirs(parent, mode=0o755, exist_ok=True)
+    finally:
+        os.umask(before)
     temporary = tempfile.mkdtemp(dir=parent, prefix=".partial-")
     try:
         for name, text in files.items():

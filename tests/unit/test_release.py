@@ -123,6 +123,17 @@ def test_a_published_release_is_whole_or_absent(tmp_path: Path, monkeypatch: pyt
     assert [entry.name for entry in (tmp_path / "releases").iterdir()] == ["a" * 16]
 
 
+def test_the_service_user_can_reach_a_release_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        files.publish(str(tmp_path / "instances/i/releases/x"), {"launcher.py": "one"})
+    finally:
+        os.umask(before)
+    for path in ("instances", "instances/i", "instances/i/releases", "instances/i/releases/x"):
+        assert (tmp_path / path).stat().st_mode & 0o777 == 0o755, path
+    assert (tmp_path / "instances/i/releases/x/launcher.py").stat().st_mode & 0o777 == 0o644
+
+
 def test_a_damaged_release_is_replaced(tmp_path: Path) -> None:
     target = tmp_path / "releases" / ("a" * 16)
     files.publish(str(target), {"x.service": "one"})
