@@ -9,3 +9,5 @@ from ansible_collections.inference.sglang.plugins.plugin_utils._long_running imp
 
 class ActionModule(LongRunningAction):
     """The module of the same name, shown live."""
+
+    looks_first = True

@@ -32,6 +32,8 @@ class LongRunningAction(ActionBase):  # type: ignore[misc]  # ansible-core ships
     _supports_async = True  # refused below, with a message that says what to do
     # A module ends itself at its own time limit with a message that says what it waited for; the job's limit is the net below.
     slack_seconds = 120
+    # For a module whose check mode is cheap and exact: a host on which nothing is to be done costs one round trip, not a job.
+    looks_first = False
 
     def run(self, tmp: Optional[str] = None, task_vars: Optional[dict[str, Any]] = None) -> dict[str, Any]:
         """Start, follow and tidy up; check mode runs the module in the foreground as it only looks."""
@@ -50,7 +52,19 @@ class LongRunningAction(ActionBase):  # type: ignore[misc]  # ansible-core ships
         arguments.pop("progress_file", None)
         if self._task.check_mode:
             return self._call(self._module, arguments)
+        if self.looks_first:
+            result = self._look(arguments)
+            if not result.get("failed") and not result.get("changed"):
+                return result
         return self._run_in_background(arguments)
+
+    def _look(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The module in check mode: it tells whether there is anything to do."""
+        self._task.check_mode = True
+        try:
+            return self._call(self._module, arguments)
+        finally:
+            self._task.check_mode = False
 
     def _call(self, module: str, arguments: dict[str, Any], limit: int = 0) -> dict[str, Any]:
         """One module call; with a limit it becomes a background job of at most that many seconds."""

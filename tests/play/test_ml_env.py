@@ -116,9 +116,11 @@ def test_build_then_nothing_to_do(env: EnvironmentHost) -> None:
     assert first.ok, first.output
     for phase in ("venv:", "import: sglang", "mark:"):
         assert f"[envhost] {phase}" in first.output
+    jobs = env.host.shell("stat -c %y /root/.ansible_async")
     second = env.play()
     assert second.ok, second.output
     assert second.count("changed") == 0
+    assert env.host.shell("stat -c %y /root/.ansible_async") == jobs, "no job is started on a host where nothing is to be done"
     assert env.play("--check").count("changed") == 0
     env.host.shell("setpriv --reuid nobody --regid nogroup --clear-groups /opt/sglang/ml-env/bin/python -c 'import sglang, torch'")
     assert env.host.shell("ls /root/.ansible_async /root/.ansible/tmp | grep -v : || true") == ""

@@ -119,8 +119,18 @@ def test_check_mode_runs_in_the_foreground(tmp_path: Path) -> None:
     play = run_play(tmp_path, {}, options="--check")
     assert play.status == "successful", play.output
     assert play.result["background"] is False
-    assert play.result["changed"] is False
+    assert play.result["checked"] is True
     assert not play.async_dir.exists()
+
+
+def test_module_that_looks_first_starts_no_job_when_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOW_JOB_LOOKS_FIRST", "1")
+    play = run_play(tmp_path, {"nothing_to_do": True})
+    assert play.status == "successful", play.output
+    assert (play.result["background"], play.result["changed"], play.result["checked"]) == (False, False, True)
+    (tmp_path / "again").mkdir()
+    play = run_play(tmp_path / "again", {})
+    assert (play.result["background"], play.result["changed"], play.result["checked"]) == (True, True, False)
 
 
 def test_failure_of_the_module_is_handed_on(tmp_path: Path) -> None:

@@ -10,5 +10,6 @@ from ansible_collections.inference.sglang.plugins.plugin_utils._long_running imp
 
 
 class ActionModule(LongRunningAction):
+    looks_first = "SLOW_JOB_LOOKS_FIRST" in os.environ
     # A test of the time limit cannot wait for the two minutes that a real module gets.
     slack_seconds = int(os.environ.get("SLOW_JOB_SLACK", LongRunningAction.slack_seconds))

@@ -29,6 +29,7 @@ def main() -> None:
             "token": {"type": "str", "no_log": True},
             "timeout": {"type": "int"},
             "pause_until": {"type": "path"},
+            "nothing_to_do": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -47,7 +48,8 @@ def main() -> None:
     if ending == "hang":
         signal.pause()
     module.warn("a warning of the module")
-    module.exit_json(changed=not module.check_mode, background=bool(module.params["progress_file"]), umask=os.umask(0))
+    changed = not module.params["nothing_to_do"]
+    module.exit_json(changed=changed, background=bool(module.params["progress_file"]), checked=module.check_mode)
 
 
 if __name__ == "__main__":
