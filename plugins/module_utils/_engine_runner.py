@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import Cause, Diagnosis
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 
 MARKER = "inference.sglang.engine_check "
@@ -138,31 +139,36 @@ def _last_lines(text: str, count: int) -> str:
     return "\n".join(lines[-count:])
 
 
+_LOG_PREFIX = re.compile(r"^\[\d{4}-[^\]]*\] ?")
+_UNTOUCHED = "the running server was not touched"
+
+
+def known_cause(stderr: str) -> Optional[Cause]:
+    """What the catalogue of failures knows of the engine's words."""
+    diagnosis = Diagnosis()
+    for line in stderr.splitlines():
+        diagnosis.feed(_LOG_PREFIX.sub("", line))
+    return diagnosis.known_cause()
+
+
 def refusal(answer: Answer, stderr: str) -> SglangError:
-    """The engine's own words, as the message of a refused release."""
-    if answer.kind == "argparse":
-        said = [line for line in stderr.splitlines() if "error:" in line]
-        return SglangError(
-            "the engine's argument parser refuses the release",
-            found=said[-1].strip() if said else _last_lines(stderr, 3),
-            wanted="arguments that this SGLang release knows",
-            next_step="correct sglang_server_settings or sglang_server_extra_args; the running server was not touched",
-        )
+    """The engine's own words, as the message of a refused release, and what the catalogue of failures makes of them."""
     text = answer.text or "(no message)"
     place = f" at {answer.where}" if answer.where else ""
-    if answer.stage == "import":
-        return SglangError(
-            "the engine cannot be imported",
-            found=f"{answer.kind}: {text}{place}",
-            wanted="a complete environment",
-            next_step="rebuild the environment (role ml_env) and read the last lines of 'stderr'; the running server was not touched",
-        )
-    return SglangError(
-        "the engine refuses the release while it resolves its arguments",
-        found=f"{answer.kind}: {text}{place}",
-        wanted="settings that SGLang accepts together",
-        next_step="correct sglang_server_settings; the running server was not touched",
-    )
+    found, wrong = f"{answer.kind}: {text}{place}", "the engine refuses the release while it resolves its arguments"
+    wanted, change = "settings that SGLang accepts together", "correct sglang_server_settings"
+    if answer.kind == "argparse":
+        said = [line for line in stderr.splitlines() if "error:" in line]
+        found = said[-1].strip() if said else _last_lines(stderr, 3)
+        wrong, wanted = "the engine's argument parser refuses the release", "arguments that this SGLang release knows"
+        change = "correct sglang_server_settings or sglang_server_extra_args"
+    elif answer.stage == "import":
+        wrong, wanted = "the engine cannot be imported", "a complete environment"
+        change = "rebuild the environment (role ml_env) and read the last lines of 'stderr'"
+    cause = known_cause(stderr)
+    if cause is not None:
+        wrong, change = f"{cause.code}: {wrong}: {cause.what}", cause.change
+    return SglangError(wrong, found, wanted, f"{change}; {_UNTOUCHED}")
 
 
 def died(status: int, stderr: str) -> SglangError:

@@ -20,6 +20,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._engine_runner im
     refusal,
 )
 
+DATA = Path(__file__).resolve().parents[1] / "data/logs"
 # Construction resolves, as in 0.5.11.
 OLD_ENGINE = """
 import argparse, dataclasses
@@ -112,7 +113,7 @@ def test_an_engine_that_cannot_be_imported(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert answer is not None
     error = refusal(answer, done.stderr)
-    assert error.wrong == "the engine cannot be imported"
+    assert "the engine cannot be imported" in error.wrong
     assert "no_such_module" in error.found
 
 
@@ -123,6 +124,17 @@ def test_an_interpreter_that_dies_is_no_answer(tmp_path: Path) -> None:
     assert answer is None
     assert "signal 11" in died(done.returncode, done.stderr).found
     assert "Illegal instruction" in died(done.returncode, done.stderr).found
+
+
+def test_the_catalogue_explains_a_bare_assertion_of_the_real_engine() -> None:
+    """SGLang 0.5.11, two MTP numbers too few: the assertion itself has no message."""
+    stderr = (DATA / "fail-draft-tokens-only.log").read_text()
+    answer = Answer(accepted=False, stage="parse", kind="AssertionError", text="", where="sglang/srt/server_args.py:3521")
+    error = refusal(answer, stderr)
+    assert error.wrong.startswith("GATE-")
+    assert "AssertionError: (no message)" in error.found
+    assert "three" in error.next_step
+    assert "was not touched" in error.next_step
 
 
 def test_secrets_stay_out() -> None:
