@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,5 +19,9 @@ if hasattr(model.config, "quantization_config"):
     del model.config.quantization_config
 model.save_pretrained(target)
 AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
+# SmolLM2's own class. Under the generic one, each process of SGLang loads the tokenizer three times to find another.
+settings = json.loads((target / "tokenizer_config.json").read_text())
+settings["tokenizer_class"] = "GPT2Tokenizer"
+(target / "tokenizer_config.json").write_text(json.dumps(settings, indent=2))
 for file in target.iterdir():
     file.chmod(0o644)  # safetensors writes 0600, which a service user could not read
