@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     check_space,
     exclusive,
-    free_bytes,
     read_marker,
     remove_unfinished,
     sync_tree,
@@ -185,15 +184,14 @@ class Builder:
         if request.only_binary:
             command.append("--no-build")
         follow = UvProgress()
-        free_before = free_bytes(request.root)
 
         def on_line(line: str) -> None:
             text = follow.feed(line)
             if text:
                 self.progress.report(follow.phase, text)
 
-        def on_tick() -> None:
-            self.progress.report(follow.phase, follow.now(free_before - free_bytes(request.root)))
+        def on_tick(written: int) -> None:
+            self.progress.report(follow.phase, follow.now(written))
 
         finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining())
         self._judge(finished, f"installing {request.name}")
@@ -221,7 +219,7 @@ class Builder:
                 [self.python, "-I", "-B", "-c", _IMPORT_ALL, *request.imports],
                 environment,
                 on_line=lambda line: self.progress.report("import", line.partition(" ")[2]) if line.startswith("import ") else None,
-                on_tick=lambda: self.progress.report("import", "still importing"),
+                on_tick=lambda _written: self.progress.report("import", "still importing"),
                 limit=self._remaining(),
                 cwd=home,
             )

@@ -43,6 +43,15 @@ def clean_environment(additions: dict[str, str], base: Optional[dict[str, str]] 
     return {**kept, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **additions}
 
 
+def bytes_written(pid: int) -> int:
+    """What a process has written so far, its children not counted."""
+    try:
+        with open(f"/proc/{pid}/io", encoding="ascii") as handle:
+            return next(int(line.split()[1]) for line in handle if line.startswith("wchar:"))
+    except (OSError, StopIteration):
+        return 0
+
+
 def _die_with_parent() -> None:
     """A killed module must not leave a tool that goes on writing into a directory whose lock it no longer holds."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -52,12 +61,12 @@ def run_tool(
     command: Sequence[str],
     environment: dict[str, str],
     on_line: Callable[[str], None] = lambda line: None,
-    on_tick: Callable[[], None] = lambda: None,
+    on_tick: Callable[[int], None] = lambda written: None,
     limit: float = 3600.0,
     tick: float = 5.0,
     cwd: str = "/",
 ) -> Finished:
-    """Run a command; ``on_line`` gets each line of its output, ``on_tick`` a turn whenever nothing came for a while."""
+    """Run a command; ``on_line`` gets each line of its output, ``on_tick`` every few seconds the bytes that it has written."""
     deadline = time.monotonic() + limit
     with subprocess.Popen(
         list(command),
@@ -69,7 +78,7 @@ def run_tool(
         preexec_fn=_die_with_parent,
     ) as process:
         try:
-            output, in_time = _collect(opened(process.stdout), on_line, on_tick, deadline, tick)
+            output, in_time = _collect(opened(process.stdout), on_line, lambda: on_tick(bytes_written(process.pid)), deadline, tick)
             if in_time:
                 process.wait(timeout=max(deadline - time.monotonic(), 1.0))
         except subprocess.TimeoutExpired:

@@ -13,6 +13,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import Source, human_bytes, scrub_url
 
 _LAST_LINES = 8
+_UNITS = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 
 
 @dataclass
@@ -21,8 +22,8 @@ class UvProgress:
 
     phase: str = "resolve"
     packages: int = 0
-    loading: list[str] = field(default_factory=list)
-    loaded: int = 0
+    sizes: dict[str, float] = field(default_factory=dict)  # bytes of every wheel that has a line of its own
+    loaded: set[str] = field(default_factory=set)
 
     def feed(self, line: str) -> Optional[str]:
         """Text worth telling at once, or None."""
@@ -36,15 +37,13 @@ class UvProgress:
                 "install": f"{self.packages} packages fetched in {found[3]}",
                 "compile": f"{self.packages} packages installed in {found[3]}, compiling their bytecode",
             }[self.phase]
-        found = re.match(r"Downloading (\S+) \(([^)]+)\)", line)
+        found = re.match(r"Downloading (\S+) \(([\d.]+)([KMG]iB|B)\)", line)
         if found:
-            self.loading.append(found[1])
+            self.sizes[found[1]] = float(found[2]) * _UNITS[found[3]]
             return None
         found = re.match(r"Downloaded (\S+)", line)
         if found:
-            self.loaded += 1
-            if found[1] in self.loading:
-                self.loading.remove(found[1])
+            self.loaded.add(found[1])
             return None
         found = re.match(r"Bytecode compiled (\d+) files in (.+)", line)
         if found:
@@ -53,16 +52,18 @@ class UvProgress:
         return None
 
     def now(self, written: int) -> str:
-        """What is going on, for the time between two lines; ``written`` counts bytes on the disk since the start."""
-        disk = f"{human_bytes(max(written, 0))} written"
-        if self.phase == "download" and self.loading:
-            names = ", ".join(self.loading[:3]) + (f" and {len(self.loading) - 3} more" if len(self.loading) > 3 else "")
-            return f"{self.loaded} large wheels done, now {names}; {disk}"
+        """What is going on, for the time between two lines; ``written`` counts the bytes that uv has written."""
+        disk = f"{human_bytes(written)} written"
+        missing = sorted(self.sizes.keys() - self.loaded, key=lambda name: -self.sizes[name])
+        if self.phase == "download" and missing:
+            names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+            total = human_bytes(sum(self.sizes.values()))
+            return f"{len(self.loaded)} of {len(self.sizes)} large wheels done ({total} in all), now {names}; {disk}"
         return {
             "resolve": "looking up packages",
             "download": f"fetching {self.packages} packages; {disk}",
-            "install": f"putting {self.packages} packages in place; {disk}",
-            "compile": f"compiling bytecode; {disk}",
+            "install": f"putting {self.packages} packages in place",
+            "compile": "compiling bytecode",
         }.get(self.phase, disk)
 
 
