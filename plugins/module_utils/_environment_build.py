@@ -184,16 +184,19 @@ class Builder:
         if request.only_binary:
             command.append("--no-build")
         follow = UvProgress()
+        begun = time.monotonic()
 
         def on_line(line: str) -> None:
+            nonlocal begun
             text = follow.feed(line)
             if text:
+                begun = time.monotonic()
                 self.progress.report(follow.phase, text)
 
         def on_tick(written: int) -> None:
-            self.progress.report(follow.phase, follow.now(written))
+            self.progress.report(follow.phase, follow.now(written, time.monotonic() - begun))
 
-        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining())
+        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining(), tick=9.0)
         self._judge(finished, f"installing {request.name}")
 
     def _check_dependencies(self, uv: str) -> None:

@@ -51,8 +51,8 @@ class UvProgress:
             return f"{found[1]} files compiled in {found[2]}"
         return None
 
-    def now(self, written: int) -> str:
-        """What is going on, for the time between two lines; ``written`` counts the bytes that uv has written."""
+    def now(self, written: int, seconds: float = 0.0) -> str:
+        """What is going on, for the time between two lines; ``written`` counts uv's bytes, ``seconds`` those of the phase."""
         disk = f"{human_bytes(written)} written"
         missing = sorted(self.sizes.keys() - self.loaded, key=lambda name: -self.sizes[name])
         if self.phase == "download" and missing:
@@ -63,7 +63,7 @@ class UvProgress:
             "resolve": "looking up packages",
             "download": f"fetching {self.packages} packages; {disk}",
             "install": f"putting {self.packages} packages in place",
-            "compile": "compiling bytecode",
+            "compile": f"compiling bytecode, {seconds:.0f} s so far",
         }.get(self.phase, disk)
 
 
