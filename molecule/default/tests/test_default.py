@@ -67,7 +67,7 @@ def test_wrong_key_is_refused(host: Any) -> None:
 
 
 def test_key_is_nowhere_but_in_its_file(host: Any) -> None:
-    found = host.run(f"cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'canary-[4]f1d7c20b9e84a53'")
+    found = host.run("cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'canary-[4]f1d7c20b9e84a53'")
     assert found.stdout.strip() == "0"
     for command in (f"systemctl show {UNIT}", f"systemctl cat {UNIT}", "journalctl --no-pager -a"):
         assert KEY not in host.run(command).stdout, command
