@@ -74,7 +74,7 @@ class BuildRequest:
 
 def distributions_of(python: str) -> tuple[str, dict[str, str]]:
     """(Python version, {name: version}) of an environment, asked of its own interpreter."""
-    run = subprocess.run(
+    run = subprocess.run(  # pylint: disable=ansible-bad-function
         [python, "-I", "-B", "-c", LIST_DISTRIBUTIONS], capture_output=True, text=True, timeout=120, check=True, env=clean_environment({})
     )
     data = json.loads(run.stdout)

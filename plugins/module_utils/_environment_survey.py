@@ -53,7 +53,7 @@ class Survey:
 def probe_interpreter(path: str) -> Interpreter:
     """Ask an interpreter what it is."""
     try:
-        run = subprocess.run(
+        run = subprocess.run(  # pylint: disable=ansible-bad-function
             [path, "-I", "-c", PROBE], capture_output=True, text=True, timeout=60, check=True, env=clean_environment({}), cwd="/"
         )
         return Interpreter.from_probe(path, run.stdout)

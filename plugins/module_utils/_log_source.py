@@ -74,7 +74,7 @@ class JournalSource:
         # Fields that begin with an underscore are journald's own; a process cannot forge them.
         matches = [f"_SYSTEMD_INVOCATION_ID={invocation_id}", "+", "_PID=1", f"INVOCATION_ID={invocation_id}"]
         try:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # pylint: disable=ansible-bad-function
                 ["journalctl", "--follow", "--no-tail", "--quiet", "--all", "--no-pager", "--output=cat", *matches],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

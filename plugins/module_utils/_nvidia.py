@@ -61,7 +61,7 @@ class _Answer:
 def _ask(program: str, query: str, fields: tuple[str, ...], timeout: int) -> _Answer:
     command = [program, f"--query-{query}={','.join(fields)}", "--format=csv,noheader,nounits"]
     try:
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # pylint: disable=ansible-bad-function
     except FileNotFoundError:
         return _Answer(None)
     except OSError as error:

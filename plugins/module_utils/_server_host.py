@@ -157,7 +157,7 @@ def check_readable(user: str, group: str, paths: Iterable[str]) -> None:
         return
     wanted = sorted(set(paths))
     environment = {"SGLANG_ACCESS_STAGE": "1", "SGLANG_ACCESS_CODE": _ACCESS_PROBE, "PATH": "/usr/bin:/bin"}
-    probe = subprocess.run(
+    probe = subprocess.run(  # pylint: disable=ansible-bad-function
         [sys.executable, "-c", _ACCESS_PROBE],
         input=json.dumps(wanted),
         capture_output=True,

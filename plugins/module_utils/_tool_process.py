@@ -68,7 +68,7 @@ def run_tool(
 ) -> Finished:
     """Run a command; ``on_line`` gets each line of its output, ``on_tick`` every few seconds the bytes that it has written."""
     deadline = time.monotonic() + limit
-    with subprocess.Popen(
+    with subprocess.Popen(  # pylint: disable=ansible-bad-function
         list(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -58,7 +58,7 @@ class UnitState:
 def show_unit(unit: str) -> UnitState:
     """``systemctl show``. Raises SglangError where there is no systemd."""
     try:
-        shown = subprocess.run(
+        shown = subprocess.run(  # pylint: disable=ansible-bad-function
             ["systemctl", "show", f"--property={_PROPERTIES}", "--", unit], capture_output=True, text=True, check=False, timeout=30
         )
     except (OSError, subprocess.TimeoutExpired) as error:

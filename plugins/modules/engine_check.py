@@ -106,13 +106,12 @@ import contextlib
 import grp
 import os
 import pwd
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._engine_process import TookTooLong, run_to_end
 from ansible_collections.inference.sglang.plugins.module_utils._engine_runner import (
     RUNNER,
     compare,
@@ -167,32 +166,19 @@ def _run(params: dict, progress: Progress) -> tuple[int, str, str]:
 
 
 def _ask(params: dict, environment: dict[str, str], account: dict, progress: Progress) -> tuple[int, str, str]:
-    """Start the runner in its own process group and end all of it at the time limit."""
+    """Give the runner to the environment's Python."""
     command = [params["python"], "-", *params["argv"]]
     progress.report("engine check", "asking the engine's own parser (importing SGLang takes a while)", force=True)
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd="/",
-        env=environment,
-        start_new_session=True,
-        **account,
-    ) as process:
-        try:
-            output, errors = process.communicate(RUNNER.encode(), timeout=params["timeout"])
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            _output, errors = process.communicate()
-            words = errors.decode(errors="replace")[-400:].strip() or "(none)"
-            raise SglangError(
-                "the engine check did not end in time",
-                found=f"still busy after {params['timeout']} seconds; last words: {words}",
-                wanted="an answer of the engine's argument parser",
-                next_step="raise sglang_server_engine_check_timeout, or look at the host's disk and load",
-            ) from None
-    return process.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
+    try:
+        status, output, errors = run_to_end(command, RUNNER, environment, account, params["timeout"])
+    except TookTooLong as busy:
+        raise SglangError(
+            "the engine check did not end in time",
+            found=f"still busy after {params['timeout']} seconds; last words: {busy.words[-400:].strip() or '(none)'}",
+            wanted="an answer of the engine's argument parser",
+            next_step="raise sglang_server_engine_check_timeout, or look at the host's disk and load",
+        ) from None
+    return status, output, errors
 
 
 def main() -> None:

@@ -86,7 +86,6 @@ inference_sglang_job:
 import json
 import os
 import shutil
-import sys
 import time
 from typing import Any, Optional
 
@@ -203,8 +202,7 @@ def main() -> None:
         module.exit_json(changed=False, **{REPORT_KEY: report.as_dict()})
     tidy_up(params["job_file"], params["progress_file"], params["payload"])
     # As async_status does: the module's result went through exit_json once, and warnings are no longer plain text then.
-    print("\n" + json.dumps({**result, REPORT_KEY: report.as_dict()}))
-    sys.exit(0)
+    print("\n" + json.dumps({**result, REPORT_KEY: report.as_dict()}))  # pylint: disable=ansible-bad-function
 
 
 if __name__ == "__main__":
