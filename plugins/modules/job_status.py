@@ -203,6 +203,8 @@ def main() -> None:
     tidy_up(params["job_file"], params["progress_file"], params["payload"])
     # As async_status does: the module's result went through exit_json once, and warnings are no longer plain text then.
     print("\n" + json.dumps({**result, REPORT_KEY: report.as_dict()}))  # pylint: disable=ansible-bad-function
+    # Without an exit of its own ansible-core takes the module for one that forgot to report, and reports that, too.
+    raise SystemExit(0)
 
 
 if __name__ == "__main__":
