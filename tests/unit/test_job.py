@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure
+from ansible.module_utils import basic
 from ansible_collections.inference.sglang.plugins.module_utils._job import (
     DEFAULT_LIMIT_SECONDS,
     REPORT_KEY,
@@ -147,6 +148,27 @@ def test_tidy_up_never_removes_a_directory_that_is_not_ansibles(tmp_path: Path) 
         job_status.tidy_up(str(tmp_path / "job"), str(tmp_path / "progress"), str(payload))
     assert keep.exists()
     assert not remove.exists()
+
+
+def test_result_of_the_module_is_the_only_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ansible-core adds a second one to a module that ends without an exit of its own, and then neither can be read."""
+    job, progress = tmp_path / "j1.2", tmp_path / "progress"
+    job.write_text(json.dumps({"changed": True, "answer": 42}))
+    progress.write_text('{"phase": "a", "text": "b"}\n')
+    arguments = {"ANSIBLE_MODULE_ARGS": {"job_file": str(job), "progress_file": str(progress)}}
+    monkeypatch.setattr(basic, "_ANSIBLE_ARGS", json.dumps(arguments).encode())
+    monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
+    with pytest.raises(SystemExit) as end:
+        job_status.main()
+    assert not end.value.code
+    result = json.loads(capsys.readouterr().out)
+    report = JobReport.from_result(result)
+    assert result == {"changed": True, "answer": 42}
+    assert report is not None
+    assert (report.state, report.lines) == ("finished", [{"phase": "a", "text": "b"}])
+    assert list(tmp_path.iterdir()) == []
 
 
 class FakeConnection:
