@@ -134,7 +134,9 @@ def test_job_file_older_than_the_host_means_a_restart(tmp_path: Path) -> None:
 def test_living_job_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
     job = tmp_path / "j987654322.1"
     job.write_text(json.dumps({"started": True, "finished": False}))
-    with subprocess.Popen([sys.executable, "-c", "input()", "async_wrapper.py", "j987654322"], stdin=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", "print(flush=True); input()", "async_wrapper.py", "j987654322"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()  # its command line is there only when it runs
         report, _result = job_status.wait_for_news(str(job), str(tmp_path / "progress"), 0, 1.2)
         process.communicate(b"\n")
     assert report.state == "running"
