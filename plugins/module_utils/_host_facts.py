@@ -125,7 +125,9 @@ def _read(path: str) -> str:
 def _output(command: Sequence[str]) -> str:
     """Standard output, or nothing when the command is missing, fails or hangs."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_TIMEOUT, check=True, env=_plain_environment())  # pylint: disable=ansible-bad-function
+        done = subprocess.run(  # pylint: disable=ansible-bad-function
+            command, capture_output=True, text=True, timeout=_COMMAND_TIMEOUT, check=True, env=_plain_environment()
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout
@@ -146,7 +148,9 @@ def look_at_python(path: str) -> tuple[PythonFacts, list[Capability]]:
     """The interpreter, its headers and its venv module."""
     absent = [Capability("python_headers", False), Capability("python_venv", False)]
     try:
-        done = subprocess.run([path, "-I", "-c", _PYTHON_PROBE], capture_output=True, text=True, timeout=_COMMAND_TIMEOUT, check=False)  # pylint: disable=ansible-bad-function
+        done = subprocess.run(  # pylint: disable=ansible-bad-function
+            [path, "-I", "-c", _PYTHON_PROBE], capture_output=True, text=True, timeout=_COMMAND_TIMEOUT, check=False
+        )
     except OSError as error:
         return PythonFacts(path, problem=error.strerror or str(error)), absent
     except subprocess.TimeoutExpired:
