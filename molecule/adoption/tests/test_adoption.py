@@ -21,9 +21,9 @@ def test_environment_is_the_same_directory_without_a_forged_marker(host: Any) ->
 
 
 def test_model_was_verified_where_it_lies(host: Any) -> None:
-    manifests = host.check_output("ls /opt/sglang/models/adopted/").split()
+    manifests = host.check_output("ls /opt/sglang/models/adopted/*.manifest.json").split()
     assert len(manifests) == 1
-    manifest = json.loads(host.file(f"/opt/sglang/models/adopted/{manifests[0]}").content_string)
+    manifest = json.loads(host.file(manifests[0]).content_string)
     assert MODEL in json.dumps(manifest)
     assert not host.run("ls -d /opt/sglang/models/*--*").stdout, "nothing was downloaded"
 
