@@ -88,7 +88,8 @@ def prepared(fresh: EnvironmentHost) -> EnvironmentHost:
 
 @pytest.fixture
 def env(prepared: EnvironmentHost) -> EnvironmentHost:
-    """Nothing built, nothing held."""
+    """Nothing built, nothing held, and nothing left by a controller that a test before has killed."""
+    prepared.host.shell("rm -rf /root/.ansible/tmp/* /root/.ansible_async/*")
     prepared.host.shell(f"rm -rf /opt/sglang/envs /opt/sglang/ml-env /opt/sglang/ml-env.* {HOLD}")
     prepared.release()
     return prepared
