@@ -85,12 +85,14 @@ class LongRunningAction(ActionBase):  # type: ignore[misc]  # ansible-core ships
         # Made here rather than by _execute_module, which forgets it: the payload in it holds the module's arguments,
         # secrets too, and must go even when the job dies without tidying up after itself.
         payload = self._connection._shell.tmpdir or self._make_tmp_path()
+        # Asked now, as the start of a job makes ansible-core say no: it leaves the directory to its wrapper, which may be killed.
+        removable = self._should_remove_tmp_path(payload)
         limit = limit_for(arguments.get("timeout"), self.slack_seconds)
         started = self._call(self._module, {**arguments, "progress_file": progress_file}, limit=limit)
         if started.get("failed") or not started.get("ansible_job_id"):
             return started
         watch = {"job_file": started["results_file"], "progress_file": progress_file}
-        if self._should_remove_tmp_path(payload):
+        if removable:
             watch["payload"] = payload
         return self._follow(watch, limit)
 

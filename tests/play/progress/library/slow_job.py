@@ -44,6 +44,9 @@ def main() -> None:
     if ending == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if ending == "vanish":
+        # Everything that could tidy up: the watcher first, then the wrapper and this very process.
+        with open(f"/proc/{os.getppid()}/stat", encoding="utf-8") as handle:
+            os.kill(int(handle.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
         os.killpg(os.getpgid(0), signal.SIGKILL)
     if ending == "hang":
         signal.pause()
