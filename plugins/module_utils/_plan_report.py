@@ -60,7 +60,8 @@ def _memory_lines(memory: Mapping[str, Any], width: int) -> list[str]:
         basis = ", ".join(str(memory[key]) for key in ("basis", "evidence") if memory.get(key))
         lines.append(f"Memory of each rank, GiB ({basis})" if basis else "Memory of each rank, GiB")
         lines += [f"  {float(item['gib']):9.2f}  {item['what']}" for item in memory["sum"]]
-    verdict = {True: "FITS", False: "DOES NOT FIT"}.get(memory.get("fits"), "NOT PLANNED")  # type: ignore[arg-type]
+    fits = memory.get("fits")
+    verdict = "NOT PLANNED" if fits is None else "FITS" if fits else "DOES NOT FIT"
     lines += _wrapped(f"Memory: {verdict}: {memory.get('why', 'no figures')}", "", width)
     for item in memory.get("alternatives") or []:
         text = item.get("text", item) if isinstance(item, Mapping) else item

@@ -207,44 +207,6 @@ def with_served_name(settings: Mapping[str, Any], name: str, model: str) -> dict
     return named
 
 
-# Options whose resolved value the plan knows beforehand; the engine's names for them.
-_PREDICTED = {
-    "--tp-size": "tp_size",
-    "--mem-fraction-static": "mem_fraction_static",
-    "--max-running-requests": "max_running_requests",
-    "--mamba-full-memory-ratio": "mamba_full_memory_ratio",
-    "--speculative-num-steps": "speculative_num_steps",
-    "--speculative-eagle-topk": "speculative_eagle_topk",
-    "--speculative-num-draft-tokens": "speculative_num_draft_tokens",
-    "--speculative-algorithm": "speculative_algorithm",
-    "--served-model-name": "served_model_name",
-    "--host": "host",
-    "--port": "port",
-}
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def predicted_settings(argv: Sequence[str]) -> dict[str, Any]:
-    """What the engine should resolve the arguments to."""
-    predicted = {}
-    for option, name in _PREDICTED.items():
-        text = option_of(argv, option)
-        if text:
-            predicted[name] = _value(text)
-    # SGLang turns NEXTN into EAGLE (0.5.11 server_args.py:3307, 0.5.23 speculative_hook.py:82).
-    if predicted.get("speculative_algorithm") == "NEXTN":
-        predicted["speculative_algorithm"] = "EAGLE"
-    return predicted
-
-
 def refuse_unfit(plan: Mapping[str, Any]) -> None:
     """A plan that does not fit is refused before anything is touched."""
     memory = plan.get("memory") or {}

@@ -231,7 +231,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._server_plan impo
     HostPlaces,
     ServerWishes,
     build_release,
-    predicted_settings,
     readable_paths,
     refuse_unfit,
     with_served_name,
@@ -414,7 +413,7 @@ class Planner:
         if model is None:
             return result
         plan = self.plan(model, environment.sglang_version if environment else self.params["sglang_version"])
-        result.update(plan=plan, predicted=predicted_settings(plan["argv"]))
+        result.update(plan=plan, predicted=plan["predicted"])
         if self.params["require_complete"]:
             refuse_unfit(plan)
         if environment is None or self.missing:

@@ -20,7 +20,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._server_plan impo
     build_release,
     option_of,
     paths_in_arguments,
-    predicted_settings,
     refuse_unfit,
     url_of,
     uses_gpu,
@@ -138,7 +137,7 @@ def test_asks_where_the_server_can_be_reached(host_address: str, url: str) -> No
 
 
 def test_predicts_what_the_engine_resolves() -> None:
-    predicted = predicted_settings(PLAN["argv"])
+    predicted = PLAN["predicted"]
     assert predicted["tp_size"] == 2
     assert predicted["speculative_algorithm"] == "EAGLE"
     assert predicted["max_running_requests"] == PLAN["memory"]["per_rank"]["max_running_requests"]

@@ -253,7 +253,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         sys.exit(EXIT_BAD_CREDENTIAL)
     ended = supervise(arguments, credentials)
     if ended is None:
-        sys.exit(run_engine(arguments, credentials))  # type: ignore[arg-type]
+        sys.exit(run_engine(arguments, credentials))  # type: ignore[arg-type]  # as a console script's stub does: whatever it returns
     status, reason = ended
     say(f"end {start} status {status}: {reason}")
     sys.exit(status)
