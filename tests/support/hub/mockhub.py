@@ -366,14 +366,15 @@ class Handler(BaseHTTPRequestHandler):
                 time.sleep(fault.get("seconds", 5))
                 pause_at = None
             count = min(BLOCK, total - sent, pause_at - sent if pause_at is not None else BLOCK)
+            if kind == "slow":  # before the bytes, in tenths of a second: the client sees a slow line and the log ends with the last byte
+                count = min(count, max(1, fault.get("bps", BLOCK) // 10))
+                time.sleep(count / fault.get("bps", BLOCK))
             data = blob.read(start + sent, count)
             at = fault.get("at", 0) - start - sent
             if kind == "corrupt" and 0 <= at < count:
                 data = data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
             self.wfile.write(data)
             sent += count
-            if kind == "slow":
-                time.sleep(count / fault.get("bps", BLOCK))
         return sent
 
 
