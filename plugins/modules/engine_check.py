@@ -46,15 +46,13 @@ options:
   progress_file:
     description: Where progress is written; set by the action plugin of the same name.
     type: path
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: posix
     support: full
 author:

@@ -20,15 +20,13 @@ options:
     description: Seconds to wait for its answer; a wedged driver never gives one.
     type: int
     default: 60
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: posix
     support: full
 author:

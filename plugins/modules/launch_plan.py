@@ -141,16 +141,14 @@ options:
       - In check mode a missing environment or model is never an error, as an earlier role would have made it.
     type: bool
     default: true
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
     details: It changes nothing; M(inference.sglang.server_release) shows the difference when it stages the release.
   platform:
-    description: Target OS/families that can be operated against.
     platforms: linux
     support: full
 author:

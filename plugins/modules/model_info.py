@@ -22,15 +22,13 @@ options:
     description: Whether to read the weights' index and headers.
     type: bool
     default: true
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: posix
     support: full
 author:

@@ -49,16 +49,14 @@ options:
     description: How many releases stay on the host, the accepted and the previous one among them.
     type: int
     default: 5
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: full
     details: Staging shows the accepted release's unit beside the new one's.
   platform:
-    description: Target OS/families that can be operated against.
     platforms: posix
     support: full
 author:

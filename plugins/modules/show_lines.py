@@ -17,18 +17,16 @@ options:
     type: list
     elements: str
     required: true
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   action:
     description: Has a corresponding action plugin that runs on the controller.
     support: full
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: all
     support: full
 author:

@@ -29,15 +29,13 @@ options:
     description: Explicit SGLang options (names with underscores), which win over what is derived.
     type: dict
     default: {}
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: posix
     support: full
 author:

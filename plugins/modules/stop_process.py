@@ -26,15 +26,13 @@ options:
     description: Seconds to wait after SIGTERM. SGLang finishes its requests first, without a limit of its own.
     type: int
     default: 180
+extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed when in diff mode.
     support: none
   platform:
-    description: Target OS/families that can be operated against.
     platforms: linux
     support: full
 author:
