@@ -206,7 +206,10 @@ lab_down() {
   if mountpoint -q "$dir/root"; then umount "$dir/root" 2>/dev/null || umount -l "$dir/root"; fi
   systemd_is_pid_1 || host_remove_cgroups "$name"
   if [ "$keep" != --keep ]; then
-    rm -rf --one-file-system "$dir"
+    # renamed first: a process that still writes by the host's name (an ssh master with its socket) cannot refill what is being removed
+    rm -rf --one-file-system "$SGLANG_LAB/hosts/.removing-$name"
+    [ ! -e "$dir" ] || mv "$dir" "$SGLANG_LAB/hosts/.removing-$name"
+    rm -rf --one-file-system "$SGLANG_LAB/hosts/.removing-$name"
     if [ -d "$SGLANG_LAB/hosts" ]; then rmdir --ignore-fail-on-non-empty "$SGLANG_LAB/hosts"; fi
   fi
   say "$name is down"
