@@ -18,7 +18,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._snapshot_check i
     shard_problems,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_downloader import PARTS
-from ansible_collections.inference.sglang.plugins.module_utils._snapshot_errors import Context, disk_full
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_errors import Context, disk_full, resolved_revision_gone
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_fetch import Fetcher, FetchOptions
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import (
     RemoteFile,
@@ -83,6 +83,7 @@ class Snapshot:
         if commit:
             return commit
         commit = self._ask(self._request.revision).commit
+        store.forget_partials(self._place, self._request.revision, commit)
         # From here on every run, also one after a kill, means this commit: the branch may move, the rollout must not.
         store.record_ref(self._place, self._request.revision, commit, public_endpoint(self._hub.endpoint))
         return commit
@@ -99,6 +100,8 @@ class Snapshot:
                     ),
                 )
             except HubError as error:
+                if error.failure.code == "RevisionNotFound" and revision != self._request.revision:
+                    raise resolved_revision_gone(error.failure, error.context, self._request.revision) from error
                 raise error.explained() from error
         return self._metadata
 

@@ -74,6 +74,16 @@ def explain(failure: Failure, context: Context) -> SglangError:
     return _status(failure, context)
 
 
+def resolved_revision_gone(failure: Failure, context: Context, requested: str) -> SglangError:
+    """A branch was resolved to a commit by an earlier run, and the hub has dropped it since. Not followed silently: hosts would differ."""
+    return SglangError(
+        f"The hub {context.endpoint} no longer has the commit that {requested!r} of {context.repo} was resolved to.",
+        found=f"{context.revision}, recorded by an earlier run; {_answer(failure, context)}",
+        wanted="one commit for all hosts and all runs, which the hub still serves",
+        next_step=f"Set refresh: true (model_shards_refresh) to resolve {requested!r} again, or name a commit that every host shall have.",
+    )
+
+
 def _status(failure: Failure, context: Context) -> SglangError:
     if failure.code == "RevisionNotFound":
         return SglangError(

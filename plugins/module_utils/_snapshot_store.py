@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_downloader import PARTS, Digest
-from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import RemoteFile, directory_name, is_wanted
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import RemoteFile, directory_name, is_commit, is_wanted
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import Entry, Manifest, Seen, dump, load, slug
 
 BLOCK = 4 << 20
@@ -123,6 +123,13 @@ def read_refs(place: Place) -> dict[str, dict[str, str]]:
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def forget_partials(place: Place, revision: str, commit: str) -> None:
+    """A branch moved on: what was half fetched of the commit that it meant before would lie there for good."""
+    before = read_refs(place).get(revision)
+    if isinstance(before, dict) and is_commit(before.get("revision", "")) and before["revision"] != commit:
+        shutil.rmtree(place.partial(before["revision"]), ignore_errors=True)
 
 
 def record_ref(place: Place, revision: str, commit: str, source: str) -> None:

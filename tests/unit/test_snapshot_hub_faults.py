@@ -177,8 +177,8 @@ def test_a_hub_without_content_length_is_good_enough(source: Path, tmp_path: Pat
 
 
 def test_a_stall_is_broken_off_and_continued(hub: Hub, source: Path, tmp_path: Path) -> None:
-    hub.faults.append({"match": SHARDS[0], "kind": "stall", "after": 100_000, "seconds": 20})
-    assert_published(snapshot(hub, tmp_path / "models", stall_timeout=2), source)
+    hub.faults.append({"match": SHARDS[0], "kind": "stall", "after": 100_000, "seconds": 60})
+    assert_published(snapshot(hub, tmp_path / "models", stall_timeout=6), source)
     assert [line for line in file_requests(hub) if line["range"]], "the second connection goes on where the first stalled"
 
 
@@ -253,6 +253,18 @@ def test_a_missing_repository_is_named(hub: Hub, tmp_path: Path) -> None:
 def test_a_missing_revision_is_named(hub: Hub, tmp_path: Path) -> None:
     with pytest.raises(SglangError, match="has no revision 'v9'"):
         snapshot(hub, tmp_path / "models", revision="v9")
+
+
+def test_a_commit_that_the_hub_dropped_after_a_run_was_interrupted_is_not_followed_silently(hub: Hub, source: Path, tmp_path: Path) -> None:
+    hub.faults.append({"match": SHARDS[0], "kind": "status", "status": 403, "times": 100})
+    with pytest.raises(SglangError):
+        snapshot(hub, tmp_path / "models")
+    hub.faults.clear()
+    (source / SHARDS[0]).write_bytes(shard_bytes(200_000, 99, "layer.0"))
+    with pytest.raises(SglangError, match="no longer has the commit that 'main'") as caught:
+        snapshot(hub, tmp_path / "models")
+    assert "model_shards_refresh" in caught.value.next_step
+    assert_published(snapshot(hub, tmp_path / "models", refresh=True), source)
 
 
 def test_gated_without_a_token_and_a_wrong_token_are_told_apart(source: Path, tmp_path: Path) -> None:
