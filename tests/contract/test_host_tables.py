@@ -59,12 +59,18 @@ def test_readme_says_what_is_tested_and_what_is_expected() -> None:
     assert {(name.lower(), version): state for name, version, state in rows} == dict(SUPPORTED)
 
 
-@pytest.mark.parametrize("role", sorted(path.name for path in (ROOT / "roles").iterdir() if (path / "tasks/main.yml").exists()))
-def test_every_role_refuses_misspelt_variables_first(role: str) -> None:
+def entry_points() -> list[tuple[str, str]]:
+    specs = sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))
+    return [(path.parts[-3], entry) for path in specs for entry in yaml.safe_load(path.read_text())["argument_specs"]]
+
+
+@pytest.mark.parametrize(("role", "entry"), entry_points())
+def test_every_entry_point_refuses_misspelt_variables_first(role: str, entry: str) -> None:
     tasks = ROOT / "roles" / role / "tasks"
-    first = yaml.safe_load((tasks / "main.yml").read_text())[0]
-    if "ansible.builtin.include_tasks" in first:
-        first = yaml.safe_load((tasks / first["ansible.builtin.include_tasks"]).read_text())[0]
+    first = yaml.safe_load((tasks / f"{entry}.yml").read_text())[0]
+    for include in ("ansible.builtin.include_tasks", "ansible.builtin.import_tasks"):
+        if include in first:
+            first = yaml.safe_load((tasks / first[include]).read_text())[0]
     assert first["ansible.builtin.assert"]["that"] == f"__{role}_unknown | length == 0"
     assert first["vars"] == {
         f"__{role}_unknown": "{{ query('ansible.builtin.varnames', '.') | inference.sglang.unknown_variables }}",
