@@ -153,6 +153,7 @@ def test_second_play_waits_for_the_first(env: EnvironmentHost) -> None:
     assert len([name for name in env.environments() if name.startswith("sglang-")]) == 1
 
 
+@pytest.mark.full
 def test_builder_that_is_killed_is_told_and_the_next_run_heals(env: EnvironmentHost) -> None:
     env.host.shell(f"touch {HOLD}")
     thread, plays = env.in_background()
@@ -171,6 +172,7 @@ def test_builder_that_is_killed_is_told_and_the_next_run_heals(env: EnvironmentH
     assert env.host.shell("ls /root/.ansible_async /root/.ansible/tmp | grep -v : || true") == ""
 
 
+@pytest.mark.full
 def test_restart_of_the_host_is_told_and_the_next_run_heals(env: EnvironmentHost) -> None:
     env.host.shell(f"touch {HOLD}")
     thread, plays = env.in_background()

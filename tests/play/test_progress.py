@@ -72,7 +72,7 @@ def leftovers(play: Play) -> list[Path]:
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("pipelining", [True, False], ids=["pipelining", "no-pipelining"])
+@pytest.mark.parametrize("pipelining", [True, pytest.param(False, marks=pytest.mark.full)], ids=["pipelining", "no-pipelining"])
 def test_progress_is_printed_and_the_result_is_the_modules_own(tmp_path: Path, pipelining: bool) -> None:
     play = run_play(tmp_path, {"steps": 3}, pipelining=pipelining)
     assert play.status == "successful", play.output
@@ -160,7 +160,7 @@ def test_time_limit_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert leftovers(play) == []
 
 
-@pytest.mark.parametrize("verbosity", ["", "-vvvv"])
+@pytest.mark.parametrize("verbosity", [pytest.param("", marks=pytest.mark.full), "-vvvv"])
 def test_secret_is_neither_printed_nor_left_behind(tmp_path: Path, verbosity: str) -> None:
     play = run_play(tmp_path, {"token": CANARY}, options=verbosity)
     assert play.status == "successful", play.output

@@ -75,6 +75,7 @@ def test_a_foreign_unit_is_named_kept_and_replaced_only_when_told(instance: Inst
     assert again.count("changed") == 0, again.output
 
 
+@pytest.mark.full
 def test_a_bare_process_is_stopped_and_said(instance: Instance) -> None:
     host = instance.host
     command = (
