@@ -63,7 +63,7 @@ EXAMPLES = r"""
 - name: Ask the engine
   inference.sglang.engine_check:
     python: /opt/sglang/ml-env/bin/python
-    argv: [--model-path, /opt/sglang/models/Qwen--Qwen3.6-27B/main, --tp-size, "2"]
+    argv: [--model-path, "{{ model_shards_published.path }}", --tp-size, "2"]
     user: sglang
     group: sglang
 """

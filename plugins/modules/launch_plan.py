@@ -159,7 +159,7 @@ EXAMPLES = r"""
 - name: Plan the launch
   inference.sglang.launch_plan:
     environment_path: /opt/sglang/ml-env
-    model_path: /opt/sglang/models/Qwen--Qwen3.6-27B/main
+    model_path: "{{ model_shards_published.path }}"
   register: planned
 """
 

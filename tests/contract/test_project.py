@@ -58,6 +58,19 @@ def test_changelog_fragments_are_valid() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_tools_are_never_made_with_an_interpreter_that_may_be_replaced() -> None:
+    """With .venv/current/bin on the PATH the environment's own interpreter was chosen, and then deleted with the environment."""
+    usable = re.search(r"^usable\(\) \{.*?^\}$", (ROOT / "scripts/venv").read_text(), re.M | re.S)
+    assert usable
+    minor = str(sys.version_info.minor)
+    assert sys.prefix != sys.base_prefix, "these tests run in an environment"
+    verdicts = [
+        subprocess.run(["bash", "-c", f'{usable[0]}\nusable "$@"', "-", python, minor], check=False).returncode
+        for python in (sys.executable, os.path.realpath(sys.executable))
+    ]
+    assert verdicts == [1, 0]
+
+
 def test_test_tools_are_hashed() -> None:
     text = (ROOT / "tests/requirements.txt").read_text()
     pins = re.findall(r"^([\w.-]+)==", text, re.M)

@@ -40,9 +40,10 @@ def run(folder: Path, playbook: str, options: str = "", **variables: Any) -> tup
     ("variables", "notes"),
     [
         ({"plan_source": "inventory"}, ["Sources: model facts from the inventory; GPUs from the inventory"]),
+        ({"sglang_server_plan_source": "inventory"}, ["Sources: model facts from the inventory; GPUs from the inventory"]),
         (UNREACHABLE, ["Sources: model facts from the inventory", "the host was not reached", "the hub gave no config.json"]),
     ],
-    ids=["told", "unreachable"],
+    ids=["asked-for", "set", "unreachable"],
 )
 def test_ct129_is_planned_without_reaching_it(tmp_path: Path, variables: dict[str, Any], notes: list[str]) -> None:
     # A hub that surely is not there: the machine that runs this may have one.
