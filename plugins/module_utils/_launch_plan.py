@@ -25,7 +25,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._pools import Spl
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, release_of
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Reason, Speculation, speculate
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, read_evidence
-from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, read_workload
+from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, read_workload, why_set
 
 # What the engine is told to assume for a model that does not say how long its context is.
 DEFAULT_MODEL_CONTEXT = 32768
@@ -136,13 +136,15 @@ def _assemble(release: Release, wishes: Wishes, derived: list[_Emitted], overrid
     """The argument list in a fixed order, and a reason for each of its flags."""
     explicit = {key: value for key, value in wishes.values.items() if key != "speculative_algorithm"}
     chosen: dict[str, _Emitted] = {}
+    replaced: dict[str, Any] = {}
     for item in derived:
         if item.key in explicit and item.key != "tensor_parallel_size":
+            replaced[item.key] = item.value
             continue
         chosen[item.key] = item
     for key, value in explicit.items():
         if key not in chosen:
-            chosen[key] = _Emitted(key, value, overridden.get(key, "set"), wishes.origin[key])
+            chosen[key] = _Emitted(key, value, overridden.get(key) or why_set(wishes, key, replaced), wishes.origin[key])
     order = [key for key in _HEAD if key in chosen]
     order += [item.key for item in derived if item.key in chosen and item.key not in _HEAD]
     order += sorted(key for key in chosen if key not in order)
@@ -246,9 +248,10 @@ def launch_plan(
     workload: object = None,
     extra_args: object = None,
     environment: object = None,
+    allow_unverified_release: object = False,
 ) -> dict[str, Any]:
     """The whole derivation. Raises SglangError for whatever it does not know."""
-    release = release_of(sglang_version)
+    release = release_of(sglang_version, allow_unverified=allow_unverified_release is True)
     profile = profile_model(config, hf_quant_config)
     _plan_checks.refuse_later_features(drafter_config, nodes)
     wishes = read_wishes(release, settings, extra_args)
@@ -256,6 +259,7 @@ def launch_plan(
     _plan_checks.refuse_unplanned(profile, release, on_cpu)
     cards = [] if on_cpu else _plan_checks.need_gpus(read_gpus(gpus))
     _plan_checks.refuse_quantization(profile, release, _plan_checks.smallest(cards) if cards else None)
+    _plan_checks.refuse_backend(profile, release, wishes.fields, cards)
     evidence = read_evidence(weights)
     size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, cards, on_cpu)
     speculation = speculate(profile, release, evidence.mtp, wishes.fields)
@@ -275,7 +279,7 @@ def launch_plan(
         "predicted": _predicted(task, derived, sizing.page),
         "gate": _gate(profile, release, speculation),
         "reasons": [reason.as_dict() for reason in reasons],
-        "warnings": advice + _plan_checks.check_environment(release, environment) + sizing.notes,
+        "warnings": advice + list(wishes.notes) + _plan_checks.check_environment(release, environment) + sizing.notes,
         "profile": profile.as_dict(),
         "tensor_parallel_size": size[0],
         "gpus": [{"name": gpu.name, "memory_mib": gpu.memory_mib, "compute_capability": gpu.capability_text} for gpu in cards],

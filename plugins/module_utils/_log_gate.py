@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a start has become a server, from its log alone: a state machine fed line by line.
 
-No I/O and no clock of its own. It holds for the wording of SGLang 0.5.11 to 0.5.23.
+No I/O and no clock of its own. It holds for the wording of every release in the release table.
 
 A start is *ready* when the kernel dispatcher line of the model's family was seen (as often as the plan says) and after it the
 engine's own ready line, which SGLang prints once its warm-up request has been answered. It is *wrong* when the ready line comes
@@ -38,9 +38,10 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_stages impor
     number,
     stamp_seconds,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._releases import newest_release
 
 WAITING, READY, DEAD, WRONG, STALLED = "waiting", "ready", "dead", "wrong", "stalled"
-READY_LINE = "The server is fired up and ready to roll!"
+READY_LINE = newest_release().ready_line
 MARKER = "inference.sglang: start "
 # A death is final within this many seconds, so that a traceback that has begun can still be read to its last line.
 SETTLE = 0.4

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a start and the figures in its log, as patterns. They hold for the wording of SGLang 0.5.11 to 0.5.23."""
+"""The steps of a start and the figures in its log, as patterns that hold for the wording of every release in the release table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import re
 import time
 from dataclasses import dataclass
 from typing import Any, Optional
+
+from ansible_collections.inference.sglang.plugins.module_utils._releases import log_wording, strategy_options
 
 
 @dataclass
@@ -36,17 +38,17 @@ def _stage(name: str, pattern: str, what: str) -> Stage:
 STAGES: tuple[Stage, ...] = (
     _stage("process", r"(?!)", "start of the process, imports"),
     _stage("arguments", r"Attention backend not specified|server_args=ServerArgs\(|^Spec v[12] is ", "arguments resolved"),
-    _stage("distributed", r"^Init (?:torch distributed|parallel) begin", "ranks connect"),
-    _stage("weights", r"^Load weight begin", "weights"),
-    _stage("memory", r"^Load weight end|^Mamba Cache is allocated|is allocated\..*#tokens", "state and KV pools"),
-    _stage("backend", r"^Using hybrid linear attention backend|^Linear attention kernel backend", "attention backend"),
+    _stage("distributed", f"^(?:{log_wording('ranks')})", "ranks connect"),
+    _stage("weights", f"^(?:{log_wording('weights')})", "weights"),
+    _stage("memory", rf"^Load weight end|^(?:{log_wording('state')})|is allocated\..*#tokens", "state and KV pools"),
+    _stage("backend", f"^(?:{log_wording('backend')}|{log_wording('kernels')})", "attention backend"),
     _stage("dispatcher", r"^\w+ kernel dispatcher: ", "kernel dispatcher"),
-    _stage("graphs", r"^Capture (?!draft)(?:.* )?(?:cuda|CUDA) graph begin", "graph capture"),
+    _stage("graphs", f"^(?:{log_wording('graphs')})", "graph capture"),
     _stage("draft weights", r"(?!)", "draft model's weights"),
     _stage("draft memory", r"(?!)", "draft model's KV pool"),
     _stage("draft dispatcher", r"(?!)", "draft model's kernel dispatcher"),
-    _stage("draft graphs", r"^Capture draft .*(?:cuda|CUDA) graph begin", "draft graph capture"),
-    _stage("scheduler", r"^max_total_num_tokens=\d+", "scheduler up"),
+    _stage("draft graphs", f"^(?:{log_wording('draft graphs')})", "draft graph capture"),
+    _stage("scheduler", f"^(?:{log_wording('scheduler')})", "scheduler up"),
     _stage("http", r"Uvicorn running on ", "HTTP open"),
     _stage("warm-up", r'"GET /(?:get_)?model_info HTTP', "warm-up request"),
     _stage("ready", r"(?!)", "ready"),
@@ -89,7 +91,7 @@ SCHEDULER = re.compile(
 # Of the arguments that the engine prints, only these: the rest of that line may hold secrets.
 ARGUMENTS = re.compile(
     r"\b(?P<name>mem_fraction_static|attention_backend|page_size|tp_size|speculative_algorithm|speculative_num_steps|speculative_eagle_topk"
-    r"|speculative_num_draft_tokens|mamba_scheduler_strategy|mamba_radix_cache_strategy|disable_radix_cache|disable_overlap_schedule|load_format)"
+    rf"|speculative_num_draft_tokens|{'|'.join(strategy_options())}|disable_radix_cache|disable_overlap_schedule|load_format)"
     r"=(?P<value>'[^']*'|None|True|False|-?[\d.]+)(?=[,)])"
 )
 

@@ -8,135 +8,104 @@ import difflib
 import json
 import math
 import re
-from dataclasses import dataclass, replace
-from typing import Any, Optional
+from typing import Any
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._options_read import Option, OptionTable, option_tables
 from ansible_collections.inference.sglang.plugins.module_utils._plain import shown
-from ansible_collections.inference.sglang.plugins.module_utils._releases import RELEASES, Release
+from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
 
 SECRETS = {"api_key": "sglang_server_api_key", "admin_api_key": "sglang_server_api_key"}
 SECRET_WORDS = ("api-key", "ssl-keyfile-password")
 _SIZE = re.compile(r"[0-9]{1,15}|[0-9]{1,9}(\.[0-9]{1,9})?[kMGT]|[0-9]{1,9}[KMGT]i")
-# Emitted by the spelling that works in every release; the tables' first name is not always it.
-_EMITTED = {
-    "tensor-parallel-size": "tp-size",
-    "pipeline-parallel-size": "pp-size",
-    "data-parallel-size": "dp-size",
-    "expert-parallel-size": "ep-size",
-}
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option: its name without dashes, the kind of its value and how many there are."""
-
-    name: str
-    kind: str
-    many: str = "1"
-    choices: tuple[str, ...] = ()
-    deprecated: bool = False
-
-    @property
-    def key(self) -> str:
-        """Its name as settings spell it."""
-        return self.name.replace("-", "_")
-
-    @property
-    def flag(self) -> str:
-        """Its name as the command line spells it."""
-        return "--" + _EMITTED.get(self.name, self.name)
-
-
-@dataclass(frozen=True)
-class OptionTable:
-    """All options of one release."""
-
-    version: str
-    options: dict[str, Option]
-    aliases: dict[str, str]
-
-    def find(self, name: str) -> Optional[Option]:
-        """By full name or alias, without dashes in front."""
-        return self.options.get(self.aliases.get(name, name))
-
-    def names(self) -> list[str]:
-        """Every accepted spelling."""
-        return [*self.options, *self.aliases]
-
-
-def _joined(text: str) -> list[str]:
-    """Lines of a table; a line that starts with blanks continues the one before."""
-    lines: list[str] = []
-    for line in text.strip("\n").split("\n"):
-        if line.startswith("    ") and lines:
-            lines[-1] += line[4:]
-        elif line:
-            lines.append(line)
-    return lines
-
-
-def _load(release: Release) -> OptionTable:
-    module = release.options
-    options: dict[str, Option] = {}
-    deprecated = set(module.DEPRECATED.split())
-    for kind, names in module.PLAIN.items():
-        for name in names.split():
-            options[name] = Option(name, kind, deprecated=name in deprecated)
-    for line in _joined(module.DETAILED):
-        name, kind, many, *rest = line.split(" ", 3)
-        choices = tuple(rest[0].split("|")) if rest else ()
-        options[name] = Option(name, kind, many, choices, name in deprecated)
-    aliases: dict[str, str] = {}
-    for word in module.ALIASES.split():
-        if "=" in word:
-            alias, name = word.split("=", 1)
-            aliases[alias] = name
-    # Releases differ in which of two names is the first; settings have one key for both.
-    for long, short in _EMITTED.items():
-        if short in options and aliases.get(long) == short:
-            options[long] = replace(options.pop(short), name=long)
-            aliases = {alias: long if name == short else name for alias, name in aliases.items() if alias != long}
-            aliases[short] = long
-    return OptionTable(release.version, options, aliases)
-
-
-_TABLES = {version: _load(release) for version, release in RELEASES.items()}
 
 
 def option_table(release: Release) -> OptionTable:
     """The options of a release."""
-    return _TABLES[release.version]
+    return option_tables()[release.options]
+
+
+def _base(successor: str) -> str:
+    """The option's name in what a parser says to write: `a-{b,c}=d` is `a-b`."""
+    return re.sub(r"\{([^,}]*)[^}]*\}", r"\1", successor.split("=", 1)[0])
+
+
+def _later(release: Release, name: str) -> str:
+    """Following what other releases' parsers say to write instead, as far as this release has it; the latest word counts."""
+    table, wanted = option_table(release), name
+    for _step in range(len(option_tables())):
+        said = [option.successor for other in option_tables().values() if (option := other.options.get(wanted)) and option.successor]
+        if not said:
+            return ""
+        wanted = said[-1]
+        if table.find(_base(wanted)):
+            return wanted
+    return ""
+
+
+def _earlier(release: Release, name: str) -> str:
+    """The name here of what a later release calls otherwise; only where the value stays as it is."""
+    table = option_table(release)
+    for other in option_tables().values():
+        for option in other.options.values():
+            if option.moves and option.successor == name and table.find(option.name):
+                return option.name
+            if name in option.aliases and table.find(option.name):
+                return option.name
+    return ""
+
+
+def successor_of(release: Release, name: str) -> str:
+    """What an option that this release does not have is called here, perhaps with `=value`; empty where nothing is known."""
+    return dict(release.renamed_options).get(name) or _later(release, name) or _earlier(release, name)
 
 
 def _polarity(name: str) -> str:
     return name.split("-", 1)[0] if name.startswith(("enable-", "disable-", "no-")) else ""
 
 
+def spelled(name: str, where: str) -> str:
+    """An option's name as it is written there: a key of settings, or a flag."""
+    if not where.endswith("settings"):
+        return f"--{name}"
+    key, tied, value = name.partition("=")
+    return key.replace("-", "_") + (f": {value}" if tied else "")
+
+
+def releases_with(name: str) -> str:
+    """The releases that have an option, as spans."""
+    versions = list(option_tables())
+    having = [index for index, version in enumerate(versions) if option_tables()[version].find(name)]
+    spans: list[list[int]] = []
+    for index in having:
+        if spans and spans[-1][-1] == index - 1:
+            spans[-1].append(index)
+        else:
+            spans.append([index])
+    return ", ".join(versions[span[0]] + (f" to {versions[span[-1]]}" if len(span) > 1 else "") for span in spans)
+
+
 def _refuse_unknown(release: Release, name: str, where: str) -> SglangError:
-    table = option_table(release)
-    spelled = name.replace("-", "_") if where.endswith("settings") else f"--{name}"
-    renamed = dict(release.renamed_options).get(name)
-    if renamed is not None:
-        new = renamed.replace("-", "_") if where.endswith("settings") else f"--{renamed}"
+    table, written = option_table(release), spelled(name, where)
+    elsewhere = releases_with(name)
+    known = f" (SGLang {elsewhere} has it)" if elsewhere else ""
+    wrong = f"{written} in {where} is not an option of SGLang {release.version}{known}."
+    renamed = successor_of(release, name)
+    if renamed:
+        new = spelled(renamed, where)
         return SglangError(
-            f"{spelled} in {where} is not an option of SGLang {release.version}.",
-            found=spelled,
+            wrong,
+            found=written,
             wanted=f"{new}, its name in this release",
-            next_step=f"Write {new} instead of {spelled}.",
+            next_step=f"Write {new} instead of {written}.",
         )
-    elsewhere = [version for version, other in _TABLES.items() if version != release.version and other.find(name)]
     # --disable-x is no hint for --enable-x: it would do the opposite.
     similar = [other for other in table.names() if _polarity(other) == _polarity(name)]
     near = difflib.get_close_matches(name, similar, n=1, cutoff=0.75)
-    hint = ""
-    if near:
-        hint = near[0].replace("-", "_") if where.endswith("settings") else f"--{near[0]}"
-    known = f" (SGLang {', '.join(elsewhere)} has it)" if elsewhere else ""
     return SglangError(
-        f"{spelled} in {where} is not an option of SGLang {release.version}{known}.",
-        found=spelled,
-        wanted=f"perhaps {hint}" if hint else f"an option of SGLang {release.version}",
+        wrong,
+        found=written,
+        wanted=f"perhaps {spelled(near[0], where)}" if near else f"an option of SGLang {release.version}",
         next_step="Remove it, or correct its name.",
     )
 
@@ -164,6 +133,11 @@ def find_setting(release: Release, key: str, where: str = "sglang_server_setting
 
 def _wrong(option: Option, value: object, wanted: str, where: str) -> SglangError:
     return SglangError(f"{option.key} in {where} cannot be used.", found=shown(value), wanted=wanted)
+
+
+def _dead(option: Option, value: object, where: str) -> SglangError:
+    instead = f"{spelled(option.successor, where)} instead" if option.successor else "nothing"
+    return _wrong(option, value, f"{instead}: the engine no longer reads this option", where)
 
 
 def _scalar(option: Option, value: object, where: str) -> str:
@@ -197,7 +171,7 @@ def _scalar(option: Option, value: object, where: str) -> str:
 def render(option: Option, value: object, where: str = "sglang_server_settings") -> list[str]:
     """The arguments for one option; an empty list for one that is left alone."""
     if option.kind == "dead":
-        raise _wrong(option, value, "nothing: the engine no longer reads this option", where)
+        raise _dead(option, value, where)
     if option.kind in ("switch", "toggle"):
         if not isinstance(value, bool):
             raise _wrong(option, value, "true or false", where)
@@ -228,11 +202,12 @@ def _resolve(release: Release, name: str) -> Option:
         toggle = table.find(name[3:])
         if toggle is not None and toggle.kind == "toggle":
             return toggle
-    renamed = dict(release.renamed_options).get(name)
+    # A whole name of another release is no abbreviation, although argparse would take it for one.
+    whole = bool(releases_with(name))
     fitting = sorted({table.aliases.get(other, other) for other in table.names() if other.startswith(name)})
-    if renamed is None and len(fitting) == 1:
+    if not whole and len(fitting) == 1:
         return table.options[fitting[0]]
-    if renamed is None and len(fitting) > 1:
+    if not whole and len(fitting) > 1:
         raise SglangError(
             f"--{name} in sglang_server_extra_args could be several options of SGLang {release.version}.",
             found=f"--{name}",
@@ -280,7 +255,7 @@ def parse_extra_args(release: Release, arguments: list[Any]) -> dict[str, Any]:
 
 def _extra_value(option: Option, name: str, values: list[str], where: str) -> Any:
     if option.kind == "dead":
-        raise _wrong(option, f"--{name}", "nothing: the engine no longer reads this option", where)
+        raise _dead(option, f"--{name}", where)
     if option.kind in ("switch", "toggle"):
         if values:
             raise _wrong(option, " ".join(values), f"--{name} without a value", where)

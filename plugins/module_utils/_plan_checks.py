@@ -11,7 +11,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
-from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
+from ansible_collections.inference.sglang.plugins.module_utils._releases import UNVERIFIED, Release, place
+from ansible_collections.inference.sglang.plugins.module_utils._releases_environment import unknown_variable
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes
@@ -89,6 +90,23 @@ def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[G
         raise SglangError("An MLX checkpoint does not run on NVIDIA GPUs.", found=f"quantization: {method}", wanted="the original weights")
 
 
+def refuse_backend(profile: ModelProfile, release: Release, wishes: Fields, gpus: list[Gpu]) -> None:
+    """Refuse an attention backend that the engine refuses for a hybrid model on Blackwell, once its weights are loaded."""
+    if profile.recurrent_family != "gdn":
+        return
+    for gpu in gpus:
+        allowed = dict(release.blackwell_backends).get({10: "sm100", 12: "sm120"}.get(gpu.capability // 10, ""))
+        for key in ("attention_backend", "prefill_attention_backend", "decode_attention_backend"):
+            backend = wishes.text(key)
+            if allowed is not None and backend is not None and backend not in allowed:
+                raise SglangError(
+                    f"SGLang {release.version} refuses {key} {backend} for {profile.architecture.name} on {gpu.name}.",
+                    found=f"{key}: {backend}, compute capability {gpu.capability_text} ({place(release, 'blackwell')})",
+                    wanted="one of " + ", ".join(allowed) + ", or none: the engine picks one that works",
+                    next_step=f"Remove {key}.",
+                )
+
+
 def smallest(gpus: list[Gpu]) -> Gpu:
     """The card that limits a plan."""
     return min(gpus, key=lambda gpu: (gpu.memory_mib, gpu.capability, gpu.name))
@@ -131,8 +149,9 @@ def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: G
     if own is not None:
         return own, None
     auto = wishes.text("attention_backend") is None and speculation.strategy != "none"
+    with_it = release.sm100_pages_with_speculation and speculation.enabled
     without = release.sm100_pages_without_speculation and speculation.strategy == "extra_buffer"
-    if gpu.capability in _SM100 and auto and (speculation.enabled or without):
+    if gpu.capability in _SM100 and auto and (with_it or without):
         return 64, (
             f"On compute capability {gpu.capability_text} SGLang {release.version} picks attention backend trtllm_mha "
             "and page size 64 for this command."
@@ -141,11 +160,11 @@ def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: G
 
 
 def check_environment(release: Release, environment: object) -> list[str]:
-    """Variables that the release no longer reads."""
+    """Variables that the release no longer reads, or never did."""
     warnings = []
     for name in plain_mapping(environment, "sglang_server_environment"):
-        gone = dict(release.removed_environment).get(name)
-        if gone is not None:
+        gone = dict(release.removed_environment).get(name) or unknown_variable(release, name)
+        if gone:
             warnings.append(f"{name} means nothing to SGLang {release.version}: {gone}.")
     return warnings
 
@@ -155,6 +174,9 @@ def warnings(
 ) -> list[str]:
     """What a person should know beside the figures."""
     found = []
+    if not release.is_verified:
+        newer = f"newer than the release table and planned as {release.options}" if release.status != UNVERIFIED else "unverified"
+        found.append(f"SGLang {release.version} is {newer}: only the engine check on the host can tell whether it takes this command.")
     if speculation.provisional:
         found.append("Speculation is provisional: the headers of the weights were not read, and only they can tell.")
     elif speculation.enabled and evidence.kind == "index":
@@ -163,10 +185,10 @@ def warnings(
         found.append("The GPUs are not alike; the plan reckons with the smallest.")
     if gpus and size < len(gpus):
         found.append(f"{len(gpus) - size} of {len(gpus)} GPUs stay idle.")
-    if size > 1 and gpus and smallest(gpus).capability in (90, *_SM100):
+    if size > 1 and gpus and smallest(gpus).capability in (90, *_SM100) and release.allreduce_off_option:
         found.append(
-            "With several such GPUs SGLang turns FlashInfer's allreduce fusion on by itself. Where its start hangs after the dispatcher "
-            "line, set enforce_disable_flashinfer_allreduce_fusion: true."
+            f"With several such GPUs SGLang {release.version} turns FlashInfer's allreduce fusion on by itself. Where its start hangs "
+            f"after the dispatcher line, set {release.allreduce_off_option}: true."
         )
     quantization = profile.quantization
     if quantization is not None and quantization.mtp_unquantized is False and speculation.enabled:

@@ -14,8 +14,11 @@ _OLDEST_CARDS = MappingProxyType({12: "5.0", 13: "7.5"})
 
 
 def needs_of(version: str) -> ReleaseNeeds:
-    """An unknown release is refused rather than guessed at."""
-    row = release_of(version)
+    """An unknown release is refused rather than guessed at; one that is newer than the table needs what the newest known does.
+
+    Whether an unverified or newer release is wanted at all is asked where its command is planned.
+    """
+    row = release_of(version, allow_unverified=True)
     cuda = int(row.cuda.partition(".")[0])
     return ReleaseNeeds(
         version=row.version,

@@ -4,227 +4,153 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import ModuleType
+import re
+from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any, Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils import _options_0_5_11, _options_0_5_23
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._plain import shown
+from ansible_collections.inference.sglang.plugins.module_utils._releases_places import PLACES
+from ansible_collections.inference.sglang.plugins.module_utils._releases_rows import RELEASES
+from ansible_collections.inference.sglang.plugins.module_utils._releases_types import NEWER, UNVERIFIED, CardDefaults, Release, unfolded
+
+__all__ = [
+    "OPT_IN",
+    "RELEASES",
+    "UNVERIFIED",
+    "CardDefaults",
+    "Release",
+    "first_release",
+    "known_releases",
+    "log_wording",
+    "newest_release",
+    "place",
+    "release_facts",
+    "release_of",
+    "strategy_options",
+    "supported_releases",
+]
+
+OPT_IN = "sglang_server_allow_unverified_release"
+_VERSION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6}){1,3})(?:(rc|\.dev|\.post)([0-9]{1,9}))?(?:\+[A-Za-z0-9.]{1,64})?")
+_ORDER = {".dev": -2, "rc": -1, None: 0, ".post": 1}
 
 
-@dataclass(frozen=True)
-class CardDefaults:
-    """What the engine picks for cards of less than `below_mib` MiB (0: all larger ones)."""
-
-    below_mib: int
-    chunked_prefill_size: int
-    graph_requests_small_tp: int
-    graph_requests_large_tp: int
-
-
-@dataclass(frozen=True)
-class Release:
-    """One SGLang release as the derivation needs it."""
-
-    version: str
-    source: str
-    """Where these facts were read, for the reasons in a plan."""
-    options: ModuleType
-    # Models
-    gdn_architectures: frozenset[str]
-    mtp_architectures: frozenset[str]
-    extra_buffer_architectures: frozenset[str]
-    minimum_capability: tuple[tuple[str, int], ...]
-    """Quantisation method -> compute capability times ten, as the loader checks it."""
-    # Speculation and the state cache
-    strategy_option: str
-    strategy_auto: str
-    strategy_needs_flag: bool
-    no_buffer_refuses_speculation: bool
-    no_buffer_needs_overlap_off: bool
-    extra_buffer_refuses_radix_off: bool
-    track_interval: int
-    recurrent_chunk: int
-    sm100_pages_without_speculation: bool
-    """Whether trtllm_mha with pages of 64 is picked on compute capability 10.x for extra_buffer alone, too."""
-    running_cap_with_speculation: int
-    algorithm_shown: str
-    """What the engine calls NEXTN once resolved."""
-    # Memory
-    joint_pool_rule: bool
-    draft_counted_first: bool
-    speculation_reserve_mib: int
-    multimodal_reserve_mib: int
-    slots_base: int
-    slots_extra_buffer_overlap: int
-    slots_extra_buffer_no_overlap: int
-    card_defaults: tuple[CardDefaults, ...]
-    memory_measured: bool
-    piecewise_off_for_vision: bool
-    # Names
-    renamed_options: tuple[tuple[str, str], ...]
-    removed_environment: tuple[tuple[str, str], ...]
-    # Log wording
-    dispatcher_lines: tuple[tuple[str, str], ...]
-    ready_line: str
-    # What it has to be installed beside
-    python_minimum: str
-    torch: str
-    cuda: str
-    driver_minimum: str
-    glibc_minimum: str
-    transformers: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The facts that roles read."""
-        return {
-            "version": self.version,
-            "python_minimum": self.python_minimum,
-            "torch": self.torch,
-            "cuda": self.cuda,
-            "driver_minimum": self.driver_minimum,
-            "glibc_minimum": self.glibc_minimum,
-            "transformers": self.transformers,
-            "strategy_option": self.strategy_option,
-            "ready_line": self.ready_line,
-            "dispatcher_lines": dict(self.dispatcher_lines),
-            "removed_environment": dict(self.removed_environment),
-        }
+def _key(version: str) -> Optional[tuple[tuple[int, ...], int, int]]:
+    """A version as something to compare by; None for what is no version."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return None
+    numbers = tuple(int(part) for part in match[1].split("."))
+    return numbers + (0,) * (4 - len(numbers)), _ORDER[match[2]], int(match[3] or 0)
 
 
-_READY = "The server is fired up and ready to roll!"
-_DISPATCHERS = (("gdn", "GDN kernel dispatcher"), ("kda", "KDA kernel dispatcher"))
-_QWEN_HYBRIDS = frozenset({"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3NextForCausalLM"})
-_QWEN_TEXT_ONLY = frozenset({"Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"})
-_CAPABILITIES = (
-    ("awq_marlin", 80),
-    ("compressed-tensors", 70),
-    ("gptq_marlin", 80),
-    ("modelopt_fp8", 89),
-    ("mxfp4", 80),
-)
-_CARDS_0_5_11 = (
-    CardDefaults(20 * 1024, 2048, 8, 8),
-    CardDefaults(35 * 1024, 2048, 24, 80),
-    CardDefaults(60 * 1024, 4096, 32, 160),
-    CardDefaults(160 * 1024, 8192, 256, 512),
-    CardDefaults(0, 16384, 512, 512),
-)
+def _sorted(versions: list[str]) -> list[str]:
+    keys = {version: _key(version) for version in versions}
+    return sorted(versions, key=lambda version: keys[version] or ((), 0, 0))
 
-RELEASES: dict[str, Release] = {
-    row.version: row
-    for row in (
-        Release(
-            version="0.5.11",
-            source="SGLang 0.5.11 server_args.py",
-            options=_options_0_5_11,
-            gdn_architectures=_QWEN_HYBRIDS,
-            mtp_architectures=_QWEN_HYBRIDS,
-            extra_buffer_architectures=_QWEN_HYBRIDS,
-            minimum_capability=(*_CAPABILITIES, ("modelopt_fp4", 100), ("modelopt_mixed", 100)),
-            strategy_option="mamba_scheduler_strategy",
-            strategy_auto="no_buffer",
-            strategy_needs_flag=True,
-            no_buffer_refuses_speculation=True,
-            no_buffer_needs_overlap_off=False,
-            extra_buffer_refuses_radix_off=True,
-            track_interval=256,
-            recurrent_chunk=64,
-            sm100_pages_without_speculation=True,
-            running_cap_with_speculation=48,
-            algorithm_shown="EAGLE",
-            joint_pool_rule=False,
-            draft_counted_first=False,
-            speculation_reserve_mib=4096,
-            multimodal_reserve_mib=0,
-            slots_base=3,
-            slots_extra_buffer_overlap=2,
-            slots_extra_buffer_no_overlap=1,
-            card_defaults=_CARDS_0_5_11,
-            memory_measured=True,
-            piecewise_off_for_vision=True,
-            renamed_options=(
-                ("mamba-radix-cache-strategy", "mamba-scheduler-strategy"),
-                ("cuda-graph-max-bs-decode", "cuda-graph-max-bs"),
-            ),
-            removed_environment=(),
-            dispatcher_lines=_DISPATCHERS,
-            ready_line=_READY,
-            python_minimum="3.10",
-            torch="2.11.0",
-            cuda="13.0",
-            driver_minimum="580",
-            glibc_minimum="2.34",
-            transformers="5.6.0",
-        ),
-        Release(
-            version="0.5.23",
-            source="SGLang 0.5.23 arg_groups",
-            options=_options_0_5_23,
-            gdn_architectures=_QWEN_HYBRIDS | _QWEN_TEXT_ONLY,
-            mtp_architectures=_QWEN_HYBRIDS | _QWEN_TEXT_ONLY,
-            extra_buffer_architectures=_QWEN_HYBRIDS | _QWEN_TEXT_ONLY,
-            minimum_capability=(*_CAPABILITIES, ("modelopt_fp4", 80), ("modelopt_mixed", 80)),
-            strategy_option="mamba_radix_cache_strategy",
-            strategy_auto="extra_buffer",
-            strategy_needs_flag=False,
-            no_buffer_refuses_speculation=False,
-            no_buffer_needs_overlap_off=True,
-            extra_buffer_refuses_radix_off=False,
-            track_interval=256,
-            recurrent_chunk=64,
-            sm100_pages_without_speculation=False,
-            running_cap_with_speculation=48,
-            algorithm_shown="EAGLE",
-            joint_pool_rule=True,
-            draft_counted_first=True,
-            speculation_reserve_mib=0,
-            multimodal_reserve_mib=100,
-            slots_base=3,
-            slots_extra_buffer_overlap=2,
-            slots_extra_buffer_no_overlap=1,
-            card_defaults=(_CARDS_0_5_11[0], CardDefaults(35 * 1024, 4096, 48, 160), *_CARDS_0_5_11[2:]),
-            memory_measured=False,
-            piecewise_off_for_vision=False,
-            renamed_options=(
-                ("mamba-scheduler-strategy", "mamba-radix-cache-strategy"),
-                ("cuda-graph-max-bs", "cuda-graph-max-bs-decode"),
-                ("cuda-graph-bs", "cuda-graph-bs-decode"),
-                ("disable-piecewise-cuda-graph", "cuda-graph-backend-prefill=disabled"),
-            ),
-            removed_environment=(("SGLANG_ENABLE_SPEC_V2", "speculation always overlaps; --disable-overlap-schedule turns that off"),),
-            dispatcher_lines=_DISPATCHERS,
-            ready_line=_READY,
-            python_minimum="3.11",
-            torch="2.14.1",
-            cuda="13.0",
-            driver_minimum="580",
-            glibc_minimum="2.34",
-            transformers="5.19.0",
-        ),
-    )
-}
+
+def known_releases() -> list[str]:
+    """All versions of the table, oldest first."""
+    return _sorted(list(RELEASES))
 
 
 def supported_releases() -> list[str]:
-    """Versions of the table, oldest first."""
-    return sorted(RELEASES, key=lambda version: [int(part) for part in version.split(".")])
+    """Versions whose own parser has taken this collection's commands, oldest first."""
+    return _sorted([version for version, row in RELEASES.items() if row.is_verified])
 
 
-def release_of(version: object) -> Release:
-    """The row of a version, or a refusal that lists the table."""
-    row: Optional[Release] = RELEASES.get(version) if isinstance(version, str) else None
+def newest_release() -> Release:
+    """The last row of the table."""
+    return RELEASES[known_releases()[-1]]
+
+
+def first_release(field: str, value: object) -> str:
+    """The first release of the table of which a fact is true, for messages about them all."""
+    return next((version for version in known_releases() if getattr(RELEASES[version], field) == value), "none")
+
+
+def _newer_than_the_table(version: str) -> Optional[Release]:
+    """The newest row under another version's name, where that version is newer."""
+    row = newest_release()
+    key, last = _key(version), _key(row.version)
+    if key is None or last is None or key <= last:
+        return None
+    return replace(row, version=version, status=NEWER, source=f"{row.source}, taken for {version}", memory_measured=False)
+
+
+def _refusal(version: object, row: Optional[Release]) -> SglangError:
+    supported = "supported: " + ", ".join(supported_releases())
+    found = f"sglang_version: {shown(version)}"
     if row is None:
-        raise SglangError(
+        return SglangError(
             f"SGLang {shown(version)} is not in the release table.",
-            found=f"sglang_version: {shown(version)}",
-            wanted="supported: " + ", ".join(supported_releases()),
+            found=found,
+            wanted=supported,
             next_step="Set ml_env_sglang_version to a supported release.",
         )
+    if row.status == NEWER:
+        wrong, known = f"SGLang {version} is newer than the release table.", f"the table ends at {row.options}"
+    else:
+        wrong = (
+            f"SGLang {version} is unverified: its wheel was read, but its own parser has never been asked about this collection's commands."
+        )
+        known = "unverified in the release table"
+    return SglangError(
+        wrong,
+        found=f"{found} ({known})",
+        wanted=supported,
+        next_step=(
+            f"Set ml_env_sglang_version to a supported release, or {OPT_IN}: true to plan all the same; "
+            "the engine check on the host then has the last word."
+        ),
+    )
+
+
+def release_of(version: object, allow_unverified: bool = False) -> Release:
+    """The row of a version, or a refusal that lists the table. Unverified and newer releases only where they are asked for."""
+    row: Optional[Release] = None
+    if isinstance(version, str):
+        row = RELEASES.get(version) or _newer_than_the_table(version)
+    if row is None or not (row.is_verified or allow_unverified):
+        raise _refusal(version, row)
     return row
 
 
 def release_facts(version: object) -> dict[str, Any]:
-    """What a release needs around it, as plain data."""
-    return release_of(version).as_dict()
+    """What a release needs around it, as plain data; of unverified and newer releases, too."""
+    return release_of(version, allow_unverified=True).as_dict()
+
+
+@lru_cache(maxsize=1)
+def _places() -> dict[str, dict[str, str]]:
+    """Fact -> release -> file:line; a release that is not named stands as the one before it, '-' where it has no such line."""
+    found = {}
+    for line in unfolded(PLACES):
+        fact, *words = line.split(" ")
+        named = dict(word.split("=", 1) for word in words)
+        last, places = "-", {}
+        for version in RELEASES:
+            last = named.get(version, last)
+            places[version] = last
+        found[fact] = places
+    return found
+
+
+def place(release: Release, fact: str) -> str:
+    """Where a fact of a release was read, as a plan cites it; its general source where it has no line of its own."""
+    where = _places().get(fact, {}).get(release.options, "-")
+    return release.source if where == "-" else f"SGLang {release.options} {where}"
+
+
+@cache
+def log_wording(stage: str) -> str:
+    """A regular expression for the line that begins a stage of a start, in the wording of every release."""
+    texts = {text for row in RELEASES.values() for name, text in row.log_lines if name == stage}
+    return "|".join(sorted(texts))
+
+
+def strategy_options() -> list[str]:
+    """The state cache's option by all its names."""
+    return sorted({row.strategy_option for row in RELEASES.values()})

@@ -10,7 +10,7 @@ from typing import Any, Optional
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
-from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, release_of
+from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, place, release_of
 
 NUMBERS = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 DEFAULT_STEPS = 3
@@ -217,6 +217,12 @@ def _check_explicit_strategy(release: Release, settings: Fields, enabled: bool, 
         raise refuse(
             f"{option} {strategy} and disable_radix_cache exclude one another in SGLang {release.version}.", "one of the two", "Remove one."
         )
+    if strategy == "extra_buffer_lazy" and enabled and not release.lazy_with_speculation:
+        raise refuse(
+            f"SGLang {release.version} does not take {option} {strategy} with speculative decoding.",
+            "extra_buffer",
+            f"Remove {option}, or turn speculation off.",
+        )
     effective = release.strategy_auto if strategy == "auto" else strategy
     if effective == "no_buffer" and enabled and radix and release.no_buffer_refuses_speculation:
         raise refuse(
@@ -262,7 +268,7 @@ def _strategy(
     why = "keeps the overlap schedule on, which the default no_buffer turns off"
     if enabled:
         why = "SGLang refuses speculation with the radix cache under its default, no_buffer"
-    return "extra_buffer", {option: "extra_buffer"}, [Reason(flag, why, f"{release.source}:2366-2456")]
+    return "extra_buffer", {option: "extra_buffer"}, [Reason(flag, why, place(release, "strategy"))]
 
 
 def _check_page_size(release: Release, settings: Fields, strategy: str) -> None:
@@ -307,7 +313,7 @@ def speculate(
             NUMBERS[1]: 1,
             NUMBERS[2]: steps + 1,
         }
-        source = "sglang_server_settings" if wish.numbers else f"{release.source}, speculative resolution"
+        source = "sglang_server_settings" if wish.numbers else place(release, "numbers")
         alone = "all three numbers or none: one alone ends the engine on an assertion or a TypeError"
         reasons.append(Reason("--speculative-num-steps", f"{steps} steps: the one MTP layer is applied {steps} times; {alone}", source))
         reasons.append(Reason("--speculative-eagle-topk", "1: the overlapped worker supports no other", source))
@@ -316,7 +322,8 @@ def speculate(
     _check_page_size(release, settings, strategy)
     emitted.update(more)
     draft = steps + 1 if steps is not None else None
-    return Speculation(enabled, provisional, steps, draft, emitted, strategy, {}, (*reasons, *why))
+    environment = dict(release.speculation_environment) if enabled else {}
+    return Speculation(enabled, provisional, steps, draft, emitted, strategy, environment, (*reasons, *why))
 
 
 def speculative_settings(
@@ -326,9 +333,10 @@ def speculative_settings(
     num_steps: object = DEFAULT_STEPS,
     settings: object = None,
     hf_quant_config: object = None,
+    allow_unverified_release: object = False,
 ) -> dict[str, Any]:
     """`speculate` on plain data: what the filter and the module of this name return."""
-    release = release_of(sglang_version)
+    release = release_of(sglang_version, allow_unverified=allow_unverified_release is True)
     profile = profile_model(config, hf_quant_config)
     wishes = Fields(plain_mapping(settings, "settings"), "settings")
     if isinstance(num_steps, bool) or not isinstance(num_steps, int) or not 1 <= num_steps <= MAXIMUM_STEPS:

@@ -11,6 +11,7 @@ from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import Source, human_bytes, scrub_url
+from ansible_collections.inference.sglang.plugins.module_utils._releases import first_release
 
 _LAST_LINES = 8
 _UNITS = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
@@ -113,14 +114,14 @@ _CAUSES = (
         r"no wheels? with a matching platform tag",
         "the system is too old for a package",
         "a system on which the wheels of {lock} run ({platform})",
-        "SGLang from 0.5.11 on needs glibc 2.34 on x86_64: Debian 12, Ubuntu 22.04, RHEL 9 or newer",
+        f"SGLang from {first_release('glibc_minimum', '2.34')} on needs glibc 2.34 on x86_64: Debian 12, Ubuntu 22.04, RHEL 9 or newer",
     ),
     _Cause(
         r"requires? (?:a different )?Python|Requires-Python|does not satisfy Python|no wheels? with a matching|has no usable wheels|"
         r"building from source is disabled|compatible with the current Python|incompatible with the (?:current|selected)",
         "a package has no wheel for this Python on this machine",
         "a ready-made wheel of every package of {lock} for Python {python}, {platform}",
-        "choose another interpreter with ml_env_python (the collection's locks serve CPython 3.11 and 3.12 on x86_64; 0.5.11 also 3.10); "
+        "choose another interpreter with ml_env_python (the collection's locks serve CPython 3.11 and 3.12 on x86_64, some 3.10); "
         "ml_env_only_binary: false lets the host compile it, which needs compilers",
     ),
     _Cause(

@@ -12,12 +12,14 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._memory import Workload
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._options import (
-    Option,
     find_setting,
+    option_table,
     parse_extra_args,
     refuse_secret,
     render,
+    spelled,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._options_read import Option
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_list, plain_mapping, shown
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
 
@@ -29,8 +31,7 @@ DECIDED = frozenset(
     {
         "enable_metrics",
         "mamba_full_memory_ratio",
-        "mamba_radix_cache_strategy",
-        "mamba_scheduler_strategy",
+        "max_mamba_cache_size",
         "max_running_requests",
         "mem_fraction_static",
         "nnodes",
@@ -66,6 +67,8 @@ class Wishes:
     values: dict[str, Any]
     options: dict[str, Option]
     origin: dict[str, str]
+    notes: tuple[str, ...] = ()
+    """What a person should know of how their options were read."""
 
     @property
     def fields(self) -> Fields:
@@ -90,21 +93,39 @@ def _typed(option: Option, value: Any) -> Any:
     return value
 
 
-def _explicit_settings(release: Release, settings: object) -> tuple[dict[str, Any], dict[str, Option]]:
+def _under_its_name(release: Release, option: Option, where: str) -> tuple[Option, str]:
+    """An option by the name that its release has for it now, and what to say of that."""
+    if not option.deprecated:
+        return option, ""
+    written = spelled(option.name, where)
+    if option.moves:
+        current = option_table(release).find(option.successor)
+        if current is not None:
+            return (
+                current,
+                f"{written} in {where} is deprecated in SGLang {release.version}; the plan takes it as {spelled(current.name, where)}.",
+            )
+    instead = f"; write {spelled(option.successor, where)} instead" if option.successor else ""
+    return option, f"{written} in {where} is deprecated in SGLang {release.version}{instead}."
+
+
+def _explicit_settings(release: Release, settings: object) -> tuple[dict[str, Any], dict[str, Option], list[str]]:
     values: dict[str, Any] = {}
     options: dict[str, Option] = {}
+    notes = []
     for key, value in plain_mapping(settings, SETTINGS).items():
         refuse_secret(key.replace("_", "-"), SETTINGS)
         if value is None:
             continue
-        option = find_setting(release, key, SETTINGS)
+        option, note = _under_its_name(release, find_setting(release, key, SETTINGS), SETTINGS)
+        notes += [note] if note else []
         if option.key in values:
             raise SglangError(f"{key} in {SETTINGS} repeats {option.key} by another name.", found=shown(value), wanted="one of the two")
         if option.key != "speculative_algorithm":
             render(option, value, SETTINGS)
         values[option.key] = _typed(option, value)
         options[option.key] = option
-    return values, options
+    return values, options, notes
 
 
 def _refuse_traps(release: Release, values: dict[str, Any]) -> None:
@@ -124,24 +145,51 @@ def _refuse_traps(release: Release, values: dict[str, Any]) -> None:
 
 def read_wishes(release: Release, settings: object, extra_args: object) -> Wishes:
     """Settings and extra arguments as one set, each option at most once."""
-    values, options = _explicit_settings(release, settings)
+    values, options, notes = _explicit_settings(release, settings)
     origin = dict.fromkeys(values, SETTINGS)
-    for key, value in parse_extra_args(release, plain_list(extra_args, EXTRA)).items():
+    decided = DECIDED | {release.strategy_option}
+    for written, value in parse_extra_args(release, plain_list(extra_args, EXTRA)).items():
+        option, note = _under_its_name(release, find_setting(release, written, EXTRA), EXTRA)
+        key = option.key
         if key in values:
             raise SglangError(
                 f"{key} stands in {SETTINGS} and in {EXTRA}.", found=f"{shown(values[key])} and {shown(value)}", wanted="one of the two"
             )
-        option = find_setting(release, key, EXTRA)
-        if key in DECIDED:
+        if key in decided:
             raise SglangError(
                 f"--{option.name} in {EXTRA} contradicts the plan, which decides on {key}.",
                 found=f"--{option.name} {shown(value)}",
                 wanted=f"{key} in {SETTINGS}, where the plan reckons with it and says what it replaced",
                 next_step=f"Move it: {SETTINGS}: {{{key}: ...}}.",
             )
+        notes += [note] if note else []
         values[key], options[key], origin[key] = _typed(option, value), option, EXTRA
     _refuse_traps(release, values)
-    return Wishes(values, options, origin)
+    return Wishes(values, options, origin, tuple(notes))
+
+
+def why_set(wishes: Wishes, key: str, replaced: dict[str, Any]) -> str:
+    """What an explicit option replaced: the plan's own choice, else the engine's."""
+    value = wishes.values[key]
+    if key in replaced and replaced[key] != value:
+        return f"set; the plan would have chosen {replaced[key]}"
+    default = wishes.options[key].default
+    if default and default not in (str(value), str(value).lower()):
+        return f"set; SGLang's own default is {default}"
+    return "set"
+
+
+def refuse_two_places(settings: object, variables: dict[str, tuple[str, Any]]) -> None:
+    """Settings that say otherwise than the role's own variable (key -> its name and value), which other parts of the role read."""
+    for key, value in plain_mapping(settings, SETTINGS).items():
+        variable, wanted = variables.get(key.replace("-", "_"), ("", None))
+        if variable and value is not None and str(value) != str(wanted):
+            raise SglangError(
+                f"{key} in {SETTINGS} contradicts {variable}.",
+                found=f"{key}: {shown(value)}, {variable}: {shown(wanted)}",
+                wanted=f"{variable} alone; the log gate, the probe and the check for other servers go by it",
+                next_step=f"Remove {key} from {SETTINGS} and set {variable}.",
+            )
 
 
 def read_workload(workload: object, profile: ModelProfile, context_length: int) -> Workload:

@@ -137,7 +137,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._log_gate import READY, Expectation, LogGate
+from ansible_collections.inference.sglang.plugins.module_utils._log_gate import READY, READY_LINE, Expectation, LogGate
 from ansible_collections.inference.sglang.plugins.module_utils._log_source import (
     FileSource,
     JournalSource,
@@ -169,7 +169,7 @@ def argument_spec() -> dict[str, Any]:
                 "family": {"type": "str", "default": "none"},
                 "dispatcher": {"type": "str"},
                 "dispatcher_count": {"type": "int", "default": 0},
-                "ready": {"type": "str", "default": "The server is fired up and ready to roll!"},
+                "ready": {"type": "str", "default": READY_LINE},
             },
         },
         "invocation_id": {"type": "str", "default": ""},
