@@ -18,7 +18,7 @@ options:
     type: dict
     required: true
   sglang_version:
-    description: SGLang release, for example V(0.5.11). A release outside the table is refused.
+    description: SGLang release, for example V(0.5.11). A release outside the table is refused, see O(allow_unverified_release).
     type: str
     required: true
   gpus:
@@ -57,8 +57,12 @@ options:
     elements: str
     default: []
   environment:
-    description: Environment variables the server will get, checked for those that the release no longer reads.
+    description: Environment variables the server will get, checked for those that the release does not read.
     type: dict
+  allow_unverified_release:
+    description: Plan for a release whose parser was never asked about such plans, or that is newer than the table, all the same.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -106,6 +110,7 @@ def _filter(
     workload: Any = None,
     extra_args: Any = None,
     environment: Any = None,
+    allow_unverified_release: Any = False,
 ) -> dict[str, Any]:
     try:
         return launch_plan(
@@ -121,6 +126,7 @@ def _filter(
             workload,
             extra_args,
             environment,
+            allow_unverified_release,
         )
     except SglangError as error:
         raise AnsibleFilterError(str(error)) from error

@@ -10,9 +10,10 @@ version_added: "0.1.0"
 author: inference.sglang maintainers (@inference-sglang)
 description:
   - Gives the facts of the release table that roles need, such as the lowest NVIDIA driver, Python and glibc.
+  - Of a release that is newer than the table, it gives those of the newest known one; RV(_value.status) says so.
 options:
   _input:
-    description: SGLang release, for example V(0.5.11). A release outside the table is refused.
+    description: SGLang release, for example V(0.5.11). One that is not in the table and not newer either is refused.
     type: str
     required: true
 """
@@ -28,6 +29,7 @@ _value:
   description: Facts of the release.
   type: dict
   contains:
+    status: {description: 'V(verified), V(unverified) or V(newer) than the table.', type: str}
     driver_minimum: {description: Lowest major version of NVIDIA's driver., type: str}
     python_minimum: {description: Lowest Python., type: str}
     glibc_minimum: {description: Lowest glibc., type: str}

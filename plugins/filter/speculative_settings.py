@@ -18,7 +18,7 @@ options:
     type: dict
     required: true
   sglang_version:
-    description: SGLang release, for example V(0.5.11). A release outside the table is refused.
+    description: SGLang release, for example V(0.5.11). A release outside the table is refused, see O(allow_unverified_release).
     type: str
     required: true
   mtp_weights:
@@ -36,6 +36,10 @@ options:
   hf_quant_config:
     description: Content of C(hf_quant_config.json), which some checkpoints have beside C(config.json).
     type: dict
+  allow_unverified_release:
+    description: Decide for a release whose parser was never asked about such commands, or that is newer than the table, all the same.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -74,9 +78,10 @@ def _filter(
     num_steps: Any = 3,
     settings: Any = None,
     hf_quant_config: Any = None,
+    allow_unverified_release: Any = False,
 ) -> dict[str, Any]:
     try:
-        return speculative_settings(config, sglang_version, mtp_weights, num_steps, settings, hf_quant_config)
+        return speculative_settings(config, sglang_version, mtp_weights, num_steps, settings, hf_quant_config, allow_unverified_release)
     except SglangError as error:
         raise AnsibleFilterError(str(error)) from error
 

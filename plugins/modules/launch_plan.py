@@ -135,6 +135,10 @@ options:
     description: The text of the program that starts the engine.
     type: str
     default: ""
+  allow_unverified_release:
+    description: Plan for a release whose parser was never asked about such plans, or that is newer than the table, all the same.
+    type: bool
+    default: false
   require_complete:
     description:
       - Fail where the environment or the model is missing, or where the plan does not fit. Off, the plan is made as far as it can be.
@@ -234,6 +238,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._server_plan impo
     with_served_name,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
+from ansible_collections.inference.sglang.plugins.module_utils._wishes import refuse_two_places
 
 
 class Planner:
@@ -299,6 +304,8 @@ class Planner:
     def plan(self, model: dict[str, Any], version: str) -> dict[str, Any]:
         """The core's plan for this host."""
         params = self.params
+        variables = {key: (f"sglang_server_{key}", params[key]) for key in ("host", "port", "model_path")}
+        refuse_two_places(params["settings"], variables)
         settings = {"model_path": params["model_path"], "host": params["host"], "port": params["port"], **params["settings"]}
         return launch_plan(
             model["config"],
@@ -311,6 +318,7 @@ class Planner:
             workload=params["workload"],
             extra_args=params["extra_args"],
             environment=params["environment"],
+            allow_unverified_release=params["allow_unverified_release"],
         )
 
     def wishes(self) -> ServerWishes:
@@ -458,6 +466,7 @@ def main() -> None:
             "read_write_paths": {"type": "list", "elements": "path", "default": []},
             "stop_timeout": {"type": "int", "default": 180},
             "launcher": {"type": "str", "default": ""},
+            "allow_unverified_release": {"type": "bool", "default": False},
             "require_complete": {"type": "bool", "default": True},
         },
         supports_check_mode=True,

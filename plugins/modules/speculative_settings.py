@@ -29,6 +29,10 @@ options:
     description: Explicit SGLang options (names with underscores), which win over what is derived.
     type: dict
     default: {}
+  allow_unverified_release:
+    description: Decide for a release whose parser was never asked about such commands, or that is newer than the table, all the same.
+    type: bool
+    default: false
 extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
@@ -86,6 +90,7 @@ def main() -> None:
             "sglang_version": {"type": "str", "required": True},
             "num_steps": {"type": "int", "default": 3},
             "settings": {"type": "dict", "default": {}},
+            "allow_unverified_release": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -99,6 +104,7 @@ def main() -> None:
             params["num_steps"],
             params["settings"],
             found["hf_quant_config"],
+            params["allow_unverified_release"],
         )
     except SglangError as error:
         module.fail_json(**error.as_result())
