@@ -91,7 +91,17 @@ CLASSES = {
     "W8A8Fp8Config": "w8a8_fp8",
     "W8A8Int8Config": "w8a8_int8",
 }
+KNOWN = frozenset(ARCHITECTURES)
 PINS = ("torch", "transformers", "flashinfer_python", "sgl-kernel", "sglang-kernel", "torchcodec", "cuda-python")
+
+
+# Rules that the derivation repeats; what changed in them has to be read.
+FUNCTIONS = frozenset(
+    "handle_max_mamba_cache calculate_mamba_ratio profile_available_bytes mamba_radix_cache_resolution handle_mamba_radix_cache "
+    "validate_mamba_extra_buffer validate_mamba_no_buffer auto_choose_speculative_params handle_eagle_family handle_dflash "
+    "handle_speculative_decoding handle_gpu_memory_settings adjust_mem_fraction_for_vlm mm_runtime_reservation_gb sigterm_watchdog "
+    "qwen3_5_hybrid_overrides get_default_attn_backend compute_cell_size".split()
+)
 
 
 class Found(NamedTuple):
@@ -119,6 +129,16 @@ def places_of(directory: Path) -> dict[str, Found]:
                     line = text.count("\n", 0, match.start()) + 1
                     name = path.resolve().relative_to(root.resolve().parent).as_posix().removeprefix("srt/")
                     found[fact] = Found(f"{name}:{line}", match.group(match.lastindex) if match.lastindex else match.group(0))
+    return found
+
+
+def functions_of(directory: Path) -> dict[str, str]:
+    """The rules' own code without comments and layout, by name without leading underscores."""
+    found = {}
+    for path in _files(directory / "sglang/srt", (*ARGUMENTS, *POOLS, *CELLS, "managers/tokenizer_manager.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8-sig"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.lstrip("_") in FUNCTIONS:
+                found[node.name.lstrip("_")] = ast.unparse(node)
     return found
 
 
@@ -251,9 +271,9 @@ def facts_of(directory: Path) -> dict[str, Any]:
         "kernel": metadata.get("sglang-kernel") or metadata["sgl-kernel"],
         "cards": cards_of(directory),
         "capabilities": capabilities_of(directory),
-        "dflash_targets": with_method(directory, "set_dflash_layers_to_capture"),
-        "eagle3_targets": with_method(directory, "set_eagle3_layers_to_capture"),
-        "extra_buffer_architectures": extra_buffer_of(directory),
+        "dflash_targets": with_method(directory, "set_dflash_layers_to_capture") & KNOWN,
+        "eagle3_targets": with_method(directory, "set_eagle3_layers_to_capture") & KNOWN,
+        "extra_buffer_architectures": extra_buffer_of(directory) & KNOWN,
     }
 
 
@@ -270,9 +290,8 @@ def differences(row: Any, directory: Path) -> list[str]:
         found.append(f"capabilities: {capabilities}")
     if stated.get("modelopt_mixed", capabilities["modelopt_fp4"]) != capabilities["modelopt_fp4"]:
         found.append("modelopt_mixed needs what modelopt_fp4 needs")
-    known = frozenset(ARCHITECTURES)
-    targets = {name: facts.pop(name) & known for name in ("dflash_targets", "eagle3_targets", "extra_buffer_architectures")}
-    hybrids = {name for name in known if name.startswith("Qwen3_5")}
+    targets = {name: facts.pop(name) for name in ("dflash_targets", "eagle3_targets", "extra_buffer_architectures")}
+    hybrids = {name for name in KNOWN if name.startswith("Qwen3_5")}
     if "Qwen3_5ForCausalLM" not in targets["eagle3_targets"]:
         targets["eagle3_targets"] -= hybrids  # inherited from Qwen3-VL, and not honoured
     targets["dflash_targets"] -= hybrids - row.gdn_architectures  # a class of that name is the body of another there
