@@ -247,7 +247,7 @@ def make_setup(
     chunk = settings.integer("chunked_prefill_size", -1, 1 << 20)
     if chunk is not None and chunk <= 0:
         chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
-    own = settings.integer("cuda_graph_max_bs", 1, 1 << 16) or settings.integer("cuda_graph_max_bs_decode", 1, 1 << 16)
+    own = settings.integer(release.graph_requests_option, 1, 1 << 16)
     return Setup(
         shapes=make_shapes(profile, release, settings, size, speculation, page_size),
         before=before,
