@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils import _cells
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
 from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Pools, Shapes, Split, demand, divide, ratio_for
@@ -15,31 +16,36 @@ from ansible_collections.inference.sglang.plugins.module_utils._releases import 
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
 from ansible_collections.inference.sglang.plugins.module_utils._weights import RankWeights
 
+WINDOW_SHARE = 0.8
+"""Tokens of the sliding layers' pool for each of the full ones': --swa-full-tokens-ratio's default in every release so far."""
 KV_BYTES = {"fp8_e5m2": 1, "fp8_e4m3": 1, "bf16": 2, "bfloat16": 2}
-STATE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants that no formula gives: fitted to five starts of Qwen3.6-27B's shape on H200s, SGLang 0.5.11 (GiB)."""
+    """Constants that no formula gives (GiB unless said): fitted to recorded starts of two shapes on H200s, SGLang 0.5.11.
+
+    tests/support/calibration.py fits them again and measures what they are worth on starts that were left out of the fit.
+    """
 
     card_reserve: float = 0.60
     """Of nvidia-smi's total, what CUDA does not show."""
     context: float = 0.58
     """CUDA context and the process's first buffers, before the group starts."""
     group_single: float = 0.09
-    group_many: float = 0.93
-    """NCCL and its buffers: 1.01 GiB seen with two ranks."""
-    load_single: float = 0.10
-    load_many: float = 0.16
-    """Beside the tensors themselves: rotary caches and the allocator's rounding."""
-    before_pools: float = 0.045
-    """Allocated between the end of loading and the sizing of the pools."""
+    group_many: float = 0.94
+    """NCCL and its buffers: of 47.75 GiB free, 46.23 were left to each of two ranks."""
+    measured_before: float = 0.0636
+    """The engine's measure of free memory that the fraction is of, above what it logs when the weights begin to load."""
+    overhead: float = 0.010
+    overhead_share: float = 0.00085
+    """Taken beside the weights until the pools are sized: a part for the process, and a share of the weights."""
     workspace: float = 0.09
-    graph_base: float = 0.12
-    graph_token: float = 0.0035
-    draft_graph_base: float = 0.06
-    draft_graph_token: float = 0.003
+    graph_base: float = 0.08
+    """CUDA graphs, beside one row of logits and one state in four bytes a token (which the two shapes agree on)."""
+    draft_graph_base: float = 0.09
+    draft_graph_hidden: float = 390.0
+    """Bytes a token for each value of the hidden size, beside a row of logits."""
     # The margin that a plan keeps free after the start, beside the activations.
     runtime: float = 0.5
     vision: float = 1.5
@@ -80,7 +86,15 @@ class Setup:
     has_vision: bool
     reserve: float
     graph_requests: int
+    graph_token: float
+    """GiB of the target's CUDA graphs for each token of the largest batch."""
+    draft_graph_token: float
     counted_first: bool
+
+    @property
+    def table_row(self) -> float:
+        """GiB of the request-to-token table for one request: four bytes a position, outside the engine's budget."""
+        return 4.0 * (self.shapes.context_length + 4 + self.shapes.draft_tokens) / GIB
 
 
 @dataclass(frozen=True)
@@ -122,21 +136,6 @@ def engine_default_fraction(profile: ModelProfile, release: Release, memory_mib:
     complexity = 24 * profile.vision.hidden_size**2 / (24 * 1024**2)
     factor = 0.95 * max(0.8, min(1.05, 1 - 0.1 * (complexity - 1)))
     return round((memory_mib - reserved) / memory_mib, 3) * factor
-
-
-def slot_bytes(profile: ModelProfile, size: int, dtype: str) -> int:
-    """One recurrent state of one request on one rank."""
-    state = profile.state
-    if not isinstance(state, GatedDeltaState):
-        return 0
-    channels = (2 * state.key_heads * state.key_head_dim + state.value_heads * state.value_head_dim) // size
-    temporal = state.value_heads // size * state.key_head_dim * state.value_head_dim
-    return profile.layers.count("recurrent") * (channels * (state.conv_kernel - 1) * 2 + temporal * STATE_BYTES[dtype])
-
-
-def token_bytes(profile: ModelProfile, size: int, width: int, layers: int) -> int:
-    """KV cache of one token on one rank; heads are repeated where there are fewer than ranks."""
-    return max(1, profile.kv_heads // size) * (profile.head_dim + (profile.v_head_dim or profile.head_dim)) * layers * width
 
 
 def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
@@ -203,14 +202,13 @@ def _kv_width(profile: ModelProfile, settings: Fields, dtype_bytes: int) -> int:
 def make_shapes(profile: ModelProfile, release: Release, settings: Fields, size: int, speculation: Speculation, page_size: int) -> Shapes:
     """Sizes of slots and tokens for one rank."""
     width = _kv_width(profile, settings, 2)
-    state_dtype = settings.text("mamba_ssm_dtype") or profile.state.dtype or "float32"
-    if state_dtype not in STATE_BYTES:
-        state_dtype = "float32"  # as the engine does, with a warning
     draft = speculation.num_draft_tokens or 0
+    full = _cells.token_bytes(profile, size, width, profile.layers.count("full_attention"))
+    share = settings.number("swa_full_tokens_ratio", 0.001, 1.0) or WINDOW_SHARE
     return Shapes(
-        slot_bytes=slot_bytes(profile, size, state_dtype),
-        token_bytes=token_bytes(profile, size, width, profile.layers.count("full_attention")),
-        draft_token_bytes=token_bytes(profile, size, width, 1) if draft else 0,
+        slot_bytes=_cells.slot_bytes(profile, size, _cells.state_dtype(profile, settings.text("mamba_ssm_dtype"))),
+        token_bytes=max(1, int(full + _cells.window_bytes(profile, size, width, share))),
+        draft_token_bytes=_cells.token_bytes(profile, size, width, 1) if draft else 0,
         draft_tokens=draft,
         slots_per_request=_slots_per_request(release, settings, speculation.strategy),
         radix=settings.boolean("disable_radix_cache") is not True,
@@ -236,9 +234,8 @@ def make_setup(
     total = memory_mib / 1024
     group = constants.group_many if size > 1 else constants.group_single
     before = available_gib if available_gib is not None else total - constants.card_reserve - constants.context - group
-    load = constants.load_many if size > 1 else constants.load_single
     draft = weights.draft / GIB if speculation.enabled else 0.0
-    after = before - weights.target / GIB - load - constants.before_pools
+    after = before - weights.target / GIB * (1 + constants.overhead_share) - constants.overhead
     own_embedding = weights.draft_own_embedding / GIB if speculation.enabled else 0.0
     if release.draft_counted_first:
         # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:
@@ -260,15 +257,26 @@ def make_setup(
         has_vision=profile.vision is not None,
         reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
         graph_requests=own or graph_reach(release, memory_mib, size),
+        graph_token=graph_token_bytes(profile, size) / GIB,
+        draft_graph_token=(4.0 * profile.vocab_size + constants.draft_graph_hidden * profile.hidden_size) / GIB,
         counted_first=release.draft_counted_first,
     )
+
+
+def graph_token_bytes(profile: ModelProfile, size: int) -> float:
+    """A row of logits, and the state that a token is computed in: both in four bytes."""
+    state = profile.state
+    values = float(profile.vocab_size)
+    if isinstance(state, GatedDeltaState):
+        values += state.value_heads / size * state.key_head_dim * state.value_head_dim
+    return 4.0 * values
 
 
 def graphs_gib(setup: Setup, running: int) -> tuple[float, float]:
     """CUDA graphs of the target and of the draft."""
     tokens = min(running, setup.graph_requests) * max(1, setup.shapes.draft_tokens)
-    target = CALIBRATION.graph_base + CALIBRATION.graph_token * tokens
-    draft = CALIBRATION.draft_graph_base + CALIBRATION.draft_graph_token * tokens if setup.steps > 1 else 0.0
+    target = CALIBRATION.graph_base + setup.graph_token * tokens
+    draft = CALIBRATION.draft_graph_base + setup.draft_graph_token * tokens if setup.steps > 1 else 0.0
     return target, draft
 
 
@@ -281,14 +289,14 @@ def keep_free(setup: Setup) -> float:
 
 def rest_gib(setup: Setup, fraction: float) -> float:
     """What the engine divides into pools at a fraction."""
-    return setup.after - setup.before * (1 - fraction) - setup.reserve
+    return setup.after - (setup.before + CALIBRATION.measured_before) * (1 - fraction) - setup.reserve
 
 
 def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
     """The start, step by step, with given numbers."""
     rest = rest_gib(setup, fraction)
     pools = divide(setup.shapes, split, rest * GIB)
-    after_pools = setup.after - pools.bytes_used / GIB
+    after_pools = setup.after - pools.bytes_used / GIB - pools.running * setup.table_row
     target_graphs, draft_graphs = graphs_gib(setup, pools.running)
     loaded = after_pools - CALIBRATION.workspace - target_graphs
     if setup.counted_first:
@@ -301,10 +309,11 @@ def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
 def budget_gib(setup: Setup, running: int) -> float:
     """What the pools may take in all so that enough stays free after the start."""
     target_graphs, draft_graphs = graphs_gib(setup, running)
-    running_free = CALIBRATION.workspace + target_graphs + draft_graphs + keep_free(setup)
+    table = running * setup.table_row
+    running_free = CALIBRATION.workspace + target_graphs + draft_graphs + table + keep_free(setup)
     if setup.counted_first:
         return setup.after - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
-    while_loading = CALIBRATION.workspace + target_graphs + setup.draft_embedding + CALIBRATION.load_margin
+    while_loading = CALIBRATION.workspace + target_graphs + table + setup.draft_embedding + CALIBRATION.load_margin
     # The reserve rule forgets the padding slot of both state pools; the memory is taken all the same.
     padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB
     left = setup.after - setup.draft - padding - max(running_free, while_loading)
@@ -315,7 +324,7 @@ def budget_gib(setup: Setup, running: int) -> float:
 
 def exact_fraction(setup: Setup, running: int) -> float:
     """The fraction whose pools take the budget, no more than was ever measured."""
-    wanted = 1 - (setup.after - setup.reserve - budget_gib(setup, running)) / setup.before
+    wanted = 1 - (setup.after - setup.reserve - budget_gib(setup, running)) / (setup.before + CALIBRATION.measured_before)
     return max(CALIBRATION.lowest_fraction, min(CALIBRATION.highest_fraction, wanted))
 
 

@@ -9,14 +9,26 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._architectures import Architecture, architecture_of
+from ansible_collections.inference.sglang.plugins.module_utils._dimensions import (
+    EXPERT_KEYS,
+    FeedForward,
+    Latent,
+    Mamba,
+    Window,
+    read_feed_forward,
+    read_latent,
+    read_mamba,
+    read_window,
+    rotary_width,
+)
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._layers import Layers, read_layers
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
 from ansible_collections.inference.sglang.plugins.module_utils._quantization import Quantization, read_quantization
 
 _MTP_KEYS = ("mtp_num_hidden_layers", "num_mtp_modules", "num_nextn_predict_layers")
-_EXPERT_KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
 _MAXIMUM_SIZE = 10**8
+_QK_NORM = ("Qwen3ForCausalLM", "Qwen3MoeForCausalLM", "Lfm2ForCausalLM")
 _DTYPES = ("bfloat16", "float16", "float32", "float64", "float8_e4m3fn", "auto", "half", "float")
 
 
@@ -58,6 +70,10 @@ class Vision:
     merge: int
 
 
+# What the engine builds for a wrapped model whose config.json describes no tower: SGLang 0.5.11 configs/qwen3_vl.py:8-24.
+_DEFAULT_VISION = Vision(27, 16, 1152, 4304, 3584, 3 * 2 * 16 * 16, 2304, 2)
+
+
 @dataclass(frozen=True)
 class ModelProfile:
     """A model as the derivation sees it."""
@@ -90,6 +106,20 @@ class ModelProfile:
     max_context: Optional[int]
     vision: Optional[Vision]
     needs_remote_code: bool
+    latent: Optional[Latent]
+    window: Window
+    forward: FeedForward
+    mamba: Optional[Mamba]
+    rotary_dim: int
+    """Values of one position in the rotary cache; 0 without."""
+    qk_norm: bool
+    state_dtype: Optional[str]
+    """The type of the state that the engine reads from the config: by this one name only (configs/mamba_utils.py)."""
+
+    @property
+    def shares_embedding(self) -> bool:
+        """Whether the head is the embedding; GraniteMoeHybridConfig says so by default (SGLang 0.5.11 configs/granitemoehybrid.py:132)."""
+        return self.tied if self.tied is not None else self.architecture.name == "GraniteMoeHybridForCausalLM"
 
     @property
     def recurrent_family(self) -> str:
@@ -172,10 +202,10 @@ def _state(architecture: Architecture, text: Fields, recurrent: int) -> State:
     return State(None, None, heads, size, state_size, kernel_size, dtype)
 
 
-def _vision(config: Fields) -> Optional[Vision]:
+def _vision(config: Fields) -> Vision:
     fields = config.mapping("vision_config")
     if fields is None:
-        return None
+        return _DEFAULT_VISION
     patch = fields.integer("patch_size", 1, 1024) or 16
     values = (fields.integer("in_channels", 1, 64) or 3) * (fields.integer("temporal_patch_size", 1, 64) or 1) * patch * patch
     hidden = fields.need_integer("hidden_size", maximum=_MAXIMUM_SIZE)
@@ -226,12 +256,13 @@ def profile_model(config: object, hf_quant_config: object = None) -> ModelProfil
     architecture = architecture_of(top.list("architectures"))
     layers = read_layers(architecture, text)
     heads, kv_heads, head_dim, derived = _attention(text)
-    experts, _key = text.first_integer(_EXPERT_KEYS)
+    experts, _key = text.first_integer(EXPERT_KEYS)
     mtp_layers, mtp_key = text.first_integer(_MTP_KEYS)
     max_context, _key = text.first_integer(("max_position_embeddings", "model_max_length"), 1)
     tied = text.boolean("tie_word_embeddings")
     if tied is None:
         tied = top.boolean("tie_word_embeddings")
+    latent, hidden = read_latent(text), text.need_integer("hidden_size", maximum=_MAXIMUM_SIZE)
     is_next = architecture.name == "Qwen3NextForCausalLM"
     return ModelProfile(
         architecture=architecture,
@@ -240,7 +271,7 @@ def profile_model(config: object, hf_quant_config: object = None) -> ModelProfil
         nested=below is not None,
         layers=layers,
         state=_state(architecture, text, layers.count("recurrent")),
-        hidden_size=text.need_integer("hidden_size", maximum=_MAXIMUM_SIZE),
+        hidden_size=hidden,
         intermediate_size=text.integer("intermediate_size", 0, _MAXIMUM_SIZE),
         heads=heads,
         kv_heads=kv_heads,
@@ -262,6 +293,13 @@ def profile_model(config: object, hf_quant_config: object = None) -> ModelProfil
         max_context=max_context,
         vision=_vision(top) if architecture.vision else None,
         needs_remote_code=top.has("auto_map"),
+        latent=latent,
+        window=read_window(text, heads, kv_heads, head_dim),
+        forward=read_feed_forward(architecture, text, layers, hidden),
+        mamba=read_mamba(architecture, text),
+        state_dtype=text.text("mamba_ssm_dtype"),
+        rotary_dim=rotary_width(text, head_dim, latent),
+        qk_norm=architecture.family == "gdn" or architecture.name in _QK_NORM or text.boolean("use_qk_norm") is True,
     )
 
 

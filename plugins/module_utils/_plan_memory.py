@@ -177,9 +177,7 @@ def _gib(value: float) -> float:
 
 def _loaded(found: Answer) -> float:
     """What the engine's log calls the memory usage of loading the weights."""
-    setup = found.setup
-    gone = setup.before - setup.after - _memory.CALIBRATION.before_pools
-    return gone - setup.draft - setup.draft_embedding if setup.counted_first else gone
+    return found.weights.target / GIB
 
 
 def the_sum(found: Answer) -> list[dict[str, Any]]:
@@ -189,8 +187,8 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     weights = found.weights.target / GIB
     rows = [
         ("free before the weights load", setup.before),
-        ("weights", -weights),
-        ("beside the weights", -(_loaded(found) - weights + _memory.CALIBRATION.before_pools)),
+        ("weights and rotary cache, as the allocator rounds them", -weights),
+        ("beside the weights", -_memory.CALIBRATION.overhead - weights * _memory.CALIBRATION.overhead_share),
     ]
     if setup.counted_first and setup.draft:
         rows.append(("draft weights, with their own embedding and head", -setup.draft - setup.draft_embedding))
@@ -201,6 +199,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
             rows.append((f"states while {shapes.draft_tokens} draft tokens are verified", -amount * shapes.slot_bytes / GIB))
     cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
     rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
+    rows.append((f"table of {pools.running} requests", -pools.running * setup.table_row))
     rows.append(("workspace and CUDA graphs", -(_memory.CALIBRATION.workspace + target_graphs + draft_graphs)))
     if setup.draft and setup.counted_first:
         rows.append(("embedding and head of the draft, given back after the sizing", setup.draft_embedding))

@@ -7,31 +7,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._allocator import allocated
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile, Vision
+from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
+from ansible_collections.inference.sglang.plugins.module_utils._tensors import Tensor, model_tensors
 
 GIB = 1 << 30
 GROUPS = ("text", "embedding", "lm_head", "vision", "mtp")
 EVIDENCE = ("headers", "index", "none")
 DTYPE_BYTES = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 4, "float": 4, "float64": 8, "auto": 2, "float8_e4m3fn": 1}
-# The vocabulary is padded to a multiple of this before it is cut.
-_VOCABULARY_PAD = 64
-
-
-@dataclass
-class _Group:
-    """Bytes of one group: cut over the ranks, and repeated on each."""
-
-    linear: float = 0.0
-    other: float = 0.0
-    repeated: float = 0.0
-
-    def total(self) -> float:
-        return self.linear + self.other + self.repeated
-
-    def per_rank(self, size: int) -> float:
-        return (self.linear + self.other) / size + self.repeated
+AGREEMENT = 0.005
+"""By how much the headers' bytes may differ from config.json's shapes before a plan says so."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +32,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class RankWeights:
-    """Bytes one rank holds. `source` is headers or config; not `certain` where config.json alone cannot tell."""
+    """Bytes one rank holds; the target's include the rotary cache. `source` is headers or config; not `certain` where config.json alone cannot tell."""
 
     target: float
     draft: float
@@ -53,6 +40,7 @@ class RankWeights:
     source: str
     note: str
     certain: bool = True
+    disagreement: Optional[float] = None
 
 
 def read_evidence(weights: object) -> Evidence:
@@ -82,120 +70,126 @@ def read_evidence(weights: object) -> Evidence:
     return Evidence(kind, count > 0, sizes)
 
 
-def _attention(profile: ModelProfile, size: int) -> tuple[float, float]:
-    """Parameters of one attention layer: (cut, repeated); KV heads beyond their number are repeated."""
-    hidden, head = profile.hidden_size, profile.head_dim
-    query = profile.heads * head * (2 if profile.attention_gate else 1)
-    kv_heads = max(profile.kv_heads, size)  # repeated heads count once a rank
-    cut = hidden * query + 2 * hidden * kv_heads * head + hidden * profile.heads * head
-    if profile.attention_bias:
-        cut += query + 2 * kv_heads * head
-    return float(cut), 2.0 * head + 2.0 * hidden
+def group_values(profile: ModelProfile) -> dict[str, float]:
+    """Values of each group as a checkpoint holds them: what transformers counts as parameters, and the MTP layer."""
+    found = dict.fromkeys(GROUPS, 0.0)
+    for tensor in model_tensors(profile, 1):
+        if tensor.kind != "copy":
+            found[tensor.group] += tensor.values * tensor.count
+    return found
 
 
-def _recurrent(profile: ModelProfile) -> tuple[float, float]:
-    state = profile.state
-    if not isinstance(state, GatedDeltaState):
-        raise SglangError(
-            f"The weights of {profile.architecture.name}'s recurrent layers cannot be counted.",
-            found=f"recurrent family {profile.recurrent_family}",
-            wanted="a Gated-DeltaNet hybrid or a plain transformer",
-        )
-    key, value = state.key_heads * state.key_head_dim, state.value_heads * state.value_head_dim
-    hidden = profile.hidden_size
-    cut = hidden * (2 * key + 2 * value + 2 * state.value_heads) + (2 * key + value) * state.conv_kernel + value * hidden
-    return float(cut), 2.0 * hidden + 2.0 * state.value_heads + state.value_head_dim
+@dataclass(frozen=True)
+class _Widths:
+    """Bytes of a value by the kind of its tensor, and whether one rule covers the whole checkpoint."""
+
+    plain: float
+    linear: float
+    experts: float
+    mtp: float
+    certain: bool
+    note: str
+
+    def of(self, tensor: Tensor) -> float:
+        """Of one tensor."""
+        if tensor.kind == "copy":
+            return 2.0
+        if tensor.group == "mtp" and tensor.kind:
+            return self.mtp
+        return {"linear": self.linear, "experts": self.experts}.get(tensor.kind, self.plain)
 
 
-def _feed_forward(profile: ModelProfile) -> tuple[float, float]:
-    hidden = profile.hidden_size
-    if profile.experts:
-        if profile.expert_size is None:
-            raise SglangError("moe_intermediate_size is missing in config.json.", wanted="the size of one expert")
-        cut = profile.experts * 3.0 * hidden * profile.expert_size + 3.0 * hidden * profile.shared_expert_size
-        return cut, hidden * (profile.experts + (1.0 if profile.shared_expert_size else 0.0))
-    if not profile.intermediate_size:
-        raise SglangError("intermediate_size is missing in config.json.", wanted="the size of the feed-forward layers")
-    return 3.0 * hidden * profile.intermediate_size, 0.0
-
-
-def _vision(vision: Vision, group: _Group, width: float) -> None:
-    hidden = vision.hidden_size
-    block = 4 * hidden * hidden + 2 * hidden * vision.intermediate_size + 3 * hidden + vision.intermediate_size
-    merged = hidden * vision.merge * vision.merge
-    group.other = width * (vision.depth * block + merged * merged + merged * vision.out_hidden_size + merged)
-    norms = vision.depth * 6 * hidden + 2 * hidden
-    group.repeated = width * (vision.patch_values * hidden + vision.positions * hidden + norms + vision.out_hidden_size + hidden)
-
-
-def group_bytes(profile: ModelProfile, size: int, width: float = 2.0) -> dict[str, _Group]:
-    """Unquantised bytes of each group, by how tensor parallelism treats them."""
-    groups = {name: _Group() for name in GROUPS}
-    attention, recurrent, forward = _attention(profile, size), (0.0, 0.0), _feed_forward(profile)
-    full = profile.layers.count("full_attention")
-    states = profile.layers.count("recurrent")
-    if states:
-        recurrent = _recurrent(profile)
-    text = groups["text"]
-    layers = full + states
-    text.linear = width * (full * attention[0] + states * recurrent[0] + layers * forward[0])
-    text.repeated = width * (full * attention[1] + states * recurrent[1] + layers * forward[1] + profile.hidden_size)
-    vocabulary = -(-profile.vocab_size // _VOCABULARY_PAD) * _VOCABULARY_PAD * profile.hidden_size
-    groups["embedding"].other = width * vocabulary
-    groups["lm_head"].other = 0.0 if profile.tied else width * vocabulary
-    if profile.vision is not None:
-        _vision(profile.vision, groups["vision"], width)
-    mtp = groups["mtp"]
-    mtp.linear = width * (attention[0] + forward[0])
-    mtp.repeated = width * (attention[1] + forward[1] + 2.0 * profile.hidden_size * profile.hidden_size + 3.0 * profile.hidden_size)
-    return groups
-
-
-def _linear_factor(profile: ModelProfile) -> tuple[float, bool, str]:
-    """Size of a quantised linear layer against two bytes a value, and whether one rule covers the whole checkpoint."""
+def _widths(profile: ModelProfile, plain: float) -> _Widths:
     quantization = profile.quantization
     if quantization is None:
-        return 1.0, True, "bf16 shapes of config.json"
+        return _Widths(plain, plain, plain, plain, True, "shapes of config.json")
     if quantization.method == "fp8":
-        return 0.5, True, "shapes of config.json, linear layers in fp8"
+        block = quantization.weight_block
+        scales = 4.0 / (block[0] * block[1]) if block is not None and len(block) == 2 else 0.0
+        one = 1.0 + scales
+        mtp = plain if quantization.mtp_unquantized is True else one
+        return _Widths(plain, one, one, mtp, True, "shapes of config.json, linear layers in fp8")
+    if quantization.method == "mxfp4":
+        # Four bits a value and one byte of scale for 32 of them; only the experts are packed.
+        return _Widths(plain, plain, 0.5 + 1 / 32, plain, True, "shapes of config.json, experts in mxfp4")
     # Four bits and what each publisher leaves at sixteen: a byte a value is more than any known one needs, but no measure.
     name = f"{quantization.method} {quantization.algorithm or quantization.weight_format or ''}".strip()
-    return 0.5, False, f"config.json alone cannot size {name} weights"
+    mtp = plain if quantization.mtp_unquantized is True else 1.0
+    return _Widths(plain, 1.0, 1.0, mtp, False, f"config.json alone cannot size {name} weights")
 
 
-def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Optional[str] = None) -> RankWeights:
-    """Bytes of weights on one of `size` ranks."""
+def _loaded_width(profile: ModelProfile, dtype: Optional[str]) -> float:
+    """Bytes of an unquantised value once loaded."""
     stored = profile.dtype or "bfloat16"
     loaded = dtype if dtype not in (None, "auto") else stored
     # dtype auto turns float32 checkpoints into bfloat16-sized ones in the engine (float16), never the other way round.
-    width = 2.0 if loaded in ("float32", "float", "float64") and dtype in (None, "auto") else float(DTYPE_BYTES.get(loaded or "", 2))
-    groups = group_bytes(profile, size, width)
-    own_embedding = (groups["embedding"].other + (groups["lm_head"].other or groups["embedding"].other)) / size
-    if profile.tied:
-        own_embedding = groups["embedding"].other / size
+    if loaded in ("float32", "float", "float64") and dtype in (None, "auto"):
+        return 2.0
+    return float(DTYPE_BYTES.get(loaded or "", 2))
+
+
+def _sum(tensors: list[Tensor], widths: _Widths, size: int, group: Optional[str] = None) -> float:
+    return sum(tensor.of_rank(size) * tensor.count * widths.of(tensor) for tensor in tensors if group in (None, tensor.group))
+
+
+def _taken(tensors: list[Tensor], widths: _Widths, size: int) -> float:
+    return float(allocated([(tensor.of_rank(size) * widths.of(tensor), tensor.count) for tensor in tensors]))
+
+
+def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Optional[str] = None) -> RankWeights:
+    """Bytes that weights take on one of `size` ranks, the allocator's rounding and the rotary cache included."""
+    width = _loaded_width(profile, dtype)
+    widths = _widths(profile, width)
+    tensors = model_tensors(profile, size)
+    own = [tensor for tensor in tensors if tensor.group in ("embedding", "lm_head")]
+    target = [tensor for tensor in tensors if tensor.group != "mtp"]
+    draft = [tensor for tensor in tensors if tensor.group == "mtp"]
+    rotary = 4.0 * (profile.max_context or 0) * profile.rotary_dim
+    taken, drafted = _taken(target, widths, size), _taken(draft, widths, size)
+    source, note, certain = "config", widths.note, widths.certain
     if evidence.kind == "headers" and evidence.bytes_by_group.get("text"):
-        return _from_headers(profile, groups, size, evidence, own_embedding, width)
-    factor, certain, note = _linear_factor(profile)
-    groups["text"].linear *= factor
-    if profile.quantization is not None and profile.quantization.mtp_unquantized is not True:
-        groups["mtp"].linear *= factor
-    target = sum(groups[name].per_rank(size) for name in GROUPS if name != "mtp")
-    return RankWeights(target, groups["mtp"].per_rank(size), own_embedding, "config", note, certain)
+        source, note, certain = "headers", "sizes of the tensors in the shard headers", True
+        real, real_draft = _from_headers(profile, tensors, widths, size, evidence, width)
+        # The rounding keeps its share.
+        taken *= real / _sum(target, widths, size)
+        drafted = drafted * real_draft / _sum(draft, widths, size) if draft else 0.0
+    return RankWeights(taken + rotary, drafted, _taken(own, widths, size), source, note, certain, _disagreement(profile, evidence, widths))
+
+
+def checkpoint_bytes(profile: ModelProfile) -> float:
+    """Bytes of the whole checkpoint as published, by the shapes of config.json."""
+    stored = float(DTYPE_BYTES.get(profile.dtype or "bfloat16", 2))
+    return _sum([tensor for tensor in model_tensors(profile, 1) if tensor.kind != "copy"], _widths(profile, stored), 1)
 
 
 def _from_headers(
-    profile: ModelProfile, groups: dict[str, _Group], size: int, evidence: Evidence, own_embedding: float, width: float
-) -> RankWeights:
-    """Real bytes of each group, cut as config.json's shapes are cut."""
+    profile: ModelProfile, tensors: list[Tensor], widths: _Widths, size: int, evidence: Evidence, width: float
+) -> tuple[float, float]:
+    """Real bytes of each group, cut as config.json's shapes are cut: (target, draft)."""
     stored = float(DTYPE_BYTES.get(profile.dtype or "bfloat16", 2))
     # A checkpoint stored in a wider type than it is loaded in shrinks on the way (float32 -> bfloat16).
     scale = width / stored if profile.quantization is None and stored > width else 1.0
     ranks: dict[str, float] = {}
     for name in GROUPS:
         real = float(evidence.bytes_by_group.get(name, 0)) * scale
-        total = groups[name].total()
-        ranks[name] = real * groups[name].per_rank(size) / total if total else real
-    if profile.tied:
+        whole, part = _sum(tensors, widths, 1, name), _sum(tensors, widths, size, name)
+        ranks[name] = real * part / whole if whole else real
+    if profile.shares_embedding:
         ranks["lm_head"] = 0.0
-    target = sum(ranks[name] for name in GROUPS if name != "mtp")
-    return RankWeights(target, ranks["mtp"], own_embedding, "headers", "sizes of the tensors in the shard headers")
+    return sum(ranks[name] for name in GROUPS if name != "mtp"), ranks["mtp"]
+
+
+def _disagreement(profile: ModelProfile, evidence: Evidence, widths: _Widths) -> Optional[float]:
+    """By which share the shards' headers and config.json's shapes differ; None where only one of them can tell."""
+    if evidence.kind != "headers" or not evidence.bytes_by_group.get("text") or not widths.certain:
+        return None
+    stored = float(DTYPE_BYTES.get(profile.dtype or "bfloat16", 2)) if profile.quantization is None else widths.plain
+    computed = real = 0.0
+    for name in GROUPS:
+        found = evidence.bytes_by_group.get(name, 0)
+        if not found:
+            continue  # a part that was left out of the checkpoint (MTP, the vision tower) is no disagreement on shapes
+        tensors = [tensor for tensor in model_tensors(profile, 1) if tensor.group == name and tensor.kind != "copy"]
+        computed += _sum(tensors, widths, 1) * (stored / widths.plain if profile.quantization is None else 1.0)
+        real += found
+    return real / computed - 1 if computed else None

@@ -69,7 +69,7 @@ def test_ct129_as_the_story_has_it():
     assert 0.72 < float(flags["--mem-fraction-static"]) <= 0.88
     memory = found["memory"]
     assert memory["fits"] is True
-    assert memory["per_rank"]["weights_gib"] == 25.64
+    assert memory["per_rank"]["weights_gib"] == pytest.approx(25.64, abs=0.011)
     assert memory["per_rank"]["free_gib"] >= memory["keep_free_gib"] - 0.1
     assert memory["per_rank"]["max_running_requests"] == int(flags["--max-running-requests"])
     assert sum(row["gib"] for row in memory["sum"][:-1]) == pytest.approx(memory["sum"][-1]["gib"], abs=0.05)
