@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What PyTorch's caching allocator takes from the card for a list of tensors: more than their sum.
 
-The rule of torch 2.9 to 2.14, c10/cuda/CUDACachingAllocator.cpp: requests are rounded to 512 bytes; up to 1 MiB they share segments of 2 MiB,
-below 10 MiB segments of 20 MiB, and from there on each gets its own, rounded to 2 MiB.
+The rule of torch's c10/cuda/CUDACachingAllocator.cpp: requests are rounded to 512 bytes; up to 1 MiB they share segments of 2 MiB, below
+10 MiB segments of 20 MiB, and from there on each gets its own, rounded to 2 MiB. What was logged with torch 2.11 agrees with it.
 """
 
 from __future__ import annotations

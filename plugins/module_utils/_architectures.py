@@ -19,33 +19,32 @@ class Architecture:
     family: str = "none"
     """Recurrent family of those layers that are recurrent."""
     sizing: str = ""
-    """Which weights and cache rule fits: gdn, gqa, or empty where none was derived yet."""
+    """How weights and caches are sized: gdn (with its MTP layer), computed, or empty where no shapes are known yet."""
     layers: str = ""
     """How the layers are spelled when no key lists them: interval, both (attention and state side by side), or plain."""
     vision: bool = False
+    served: bool = True
+    """False where no SGLang release from 0.5.9 to 0.5.23 has a class of this name."""
 
 
-_PLAIN_GQA = (
-    "LlamaForCausalLM",
-    "MistralForCausalLM",
-    "Qwen2ForCausalLM",
-    "Qwen3ForCausalLM",
-    "Qwen3MoeForCausalLM",
-)
-_PLAIN_UNSIZED = (
+_SIZED = (
     "DeepseekV2ForCausalLM",
     "DeepseekV3ForCausalLM",
     "DeepseekV32ForCausalLM",
     "Glm4MoeForCausalLM",
     "GlmMoeDsaForCausalLM",
     "GptOssForCausalLM",
+    "LlamaForCausalLM",
     "MiMoForCausalLM",
     "MiMoV2FlashForCausalLM",
     "MiniMaxM2ForCausalLM",
-    "MixtralForCausalLM",
-    "Phi3ForCausalLM",
-    "Qwen2MoeForCausalLM",
+    "MistralForCausalLM",
+    "Qwen2ForCausalLM",
+    "Qwen3ForCausalLM",
+    "Qwen3MoeForCausalLM",
 )
+# Read, but with no shapes of their own here yet.
+_UNSIZED = ("MixtralForCausalLM", "Phi3ForCausalLM", "Qwen2MoeForCausalLM")
 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
@@ -55,16 +54,16 @@ ARCHITECTURES: dict[str, Architecture] = {
         Architecture("Qwen3_5ForCausalLM", "gdn", "gdn", "interval"),
         Architecture("Qwen3_5MoeForCausalLM", "gdn", "gdn", "interval"),
         Architecture("Qwen3NextForCausalLM", "gdn", "gdn", "interval"),
-        Architecture("KimiLinearForCausalLM", "kda"),
-        Architecture("NemotronHForCausalLM", "mamba2"),
-        Architecture("Nemotron3ForCausalLM", "mamba2"),
-        Architecture("GraniteMoeHybridForCausalLM", "mamba2"),
-        Architecture("FalconH1ForCausalLM", "mamba2", layers="both"),
-        Architecture("MiniMaxText01ForCausalLM", "lightning"),
-        Architecture("Lfm2ForCausalLM", "short_conv"),
+        Architecture("KimiLinearForCausalLM", "kda", "computed"),
+        Architecture("NemotronHForCausalLM", "mamba2", "computed"),
+        Architecture("Nemotron3ForCausalLM", "mamba2", served=False),
+        Architecture("GraniteMoeHybridForCausalLM", "mamba2", "computed"),
+        Architecture("FalconH1ForCausalLM", "mamba2", "computed", layers="both"),
+        Architecture("MiniMaxText01ForCausalLM", "lightning", served=False),
+        Architecture("Lfm2ForCausalLM", "short_conv", "computed"),
         Architecture("Lfm2MoeForCausalLM", "short_conv"),
-        *(Architecture(name, sizing="gqa", layers="plain") for name in _PLAIN_GQA),
-        *(Architecture(name, layers="plain") for name in _PLAIN_UNSIZED),
+        *(Architecture(name, sizing="computed", layers="plain") for name in _SIZED),
+        *(Architecture(name, layers="plain") for name in _UNSIZED),
     )
 }
 

@@ -16,6 +16,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import Fie
 
 MAXIMUM_SIZE = 10**8
 EXPERT_KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+_VISITED_KEYS = ("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
 _SHARED_KEYS = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size")
 # GraniteMoeHybridConfig's own default, SGLang 0.5.11 configs/granitemoehybrid.py:168.
 _GRANITE_SHARED = 8192
@@ -69,6 +70,8 @@ class FeedForward:
     expert_bias: bool
     shared_gate: bool
     router_bias: bool
+    per_token: int
+    """Experts that one token visits."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,7 @@ def read_feed_forward(architecture: Architecture, text: Fields, layers: Layers, 
         expert_bias=name in _EXPERT_BIAS,
         shared_gate=architecture.family == "gdn" and shared > 0,
         router_bias=not name.startswith("Qwen"),
+        per_token=min(experts, max(8, text.first_integer(_VISITED_KEYS)[0] or 0)),
     )
 
 

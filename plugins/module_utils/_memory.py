@@ -143,9 +143,10 @@ def activation_gib(profile: ModelProfile, size: int, chunk: int) -> float:
     hidden = profile.hidden_size
     values = 16.0 * hidden
     if profile.experts:
-        values += 8 * (2.0 * hidden + 6.0 * ((profile.expert_size or 0) + profile.shared_expert_size) / size)
+        forward = profile.forward
+        values += forward.per_token * (2.0 * hidden + 6.0 * forward.expert_size / size) + 6.0 * forward.shared_size / size
     else:
-        values += 6.0 * (profile.intermediate_size or 0) / size
+        values += 6.0 * profile.forward.size / size
     values += 8.0 * profile.heads * profile.head_dim / size
     state = profile.state
     if isinstance(state, GatedDeltaState):
@@ -205,13 +206,15 @@ def make_shapes(profile: ModelProfile, release: Release, settings: Fields, size:
     draft = speculation.num_draft_tokens or 0
     full = _cells.token_bytes(profile, size, width, profile.layers.count("full_attention"))
     share = settings.number("swa_full_tokens_ratio", 0.001, 1.0) or WINDOW_SHARE
+    if settings.boolean("disable_hybrid_swa_memory"):
+        share = 1.0
     return Shapes(
         slot_bytes=_cells.slot_bytes(profile, size, _cells.state_dtype(profile, settings.text("mamba_ssm_dtype"))),
         token_bytes=max(1, int(full + _cells.window_bytes(profile, size, width, share))),
         draft_token_bytes=_cells.token_bytes(profile, size, width, 1) if draft else 0,
         draft_tokens=draft,
         slots_per_request=_slots_per_request(release, settings, speculation.strategy),
-        radix=settings.boolean("disable_radix_cache") is not True,
+        radix=speculation.strategy != "radix_off" and settings.boolean("disable_radix_cache") is not True,
         context_length=settings.integer("context_length", 1) or profile.max_context or 32768,
         page_size=page_size,
         joint=release.joint_pool_rule,

@@ -41,21 +41,21 @@ def need_gpus(cards: list[Gpu]) -> list[Gpu]:
 
 
 def refuse_unplanned(profile: ModelProfile, release: Release, on_cpu: bool) -> None:
-    """Refuse models for which nothing is derived yet."""
+    """Refuse models that the engine does not serve, or for which nothing is derived yet."""
     architecture = profile.architecture
     family = profile.recurrent_family
-    if family not in ("gdn", "none"):
+    if not architecture.served:
         raise SglangError(
-            f"{architecture.name} has {family} layers, for which no launch plan is derived yet.",
-            found=f"recurrent family {family}",
-            wanted="a Gated-DeltaNet hybrid (Qwen3.5, Qwen3.6, Qwen3-Next) or a plain transformer",
+            f"SGLang {release.version} does not serve {architecture.name}.",
+            found=f"architectures: {architecture.name}, which no SGLang release so far has a class for",
+            wanted="a model that this release serves",
+            next_step="Take another engine for this model, or another model.",
         )
-    if profile.is_mla or profile.layers.count("sliding_attention") or not architecture.sizing:
-        what = "latent attention" if profile.is_mla else "its layers"
+    if not architecture.sizing:
         raise SglangError(
-            f"{architecture.name} has no memory rule yet ({what}), so no launch plan is derived for it.",
+            f"{architecture.name} has no memory rule yet, so no launch plan is derived for it.",
             found=f"layers: {shown(dict(profile.layers.spelled))}",
-            wanted="grouped-query attention in every attention layer",
+            wanted="an architecture whose weights and caches are sized here",
         )
     if family == "gdn" and architecture.name not in release.gdn_architectures:
         raise SglangError(
@@ -64,10 +64,10 @@ def refuse_unplanned(profile: ModelProfile, release: Release, on_cpu: bool) -> N
             wanted="one of " + ", ".join(sorted(release.gdn_architectures)),
             next_step="Take a release that serves the text-only class, or the checkpoint with its multimodal wrapper.",
         )
-    if family == "gdn" and on_cpu:
+    if family != "none" and on_cpu:
         raise SglangError(
-            "Gated-DeltaNet models are not served on a CPU: the engine's packages hold no CPU kernels for them.",
-            found="device: cpu",
+            "Models with recurrent layers are not served on a CPU: the engine's packages hold no CPU kernels for them.",
+            found=f"device: cpu, recurrent family {family}",
             wanted="a GPU, or a plain transformer",
         )
 

@@ -247,24 +247,28 @@ def _strategy(
     flag = "--" + option.replace("_", "-")
     radix = settings.boolean("disable_radix_cache") is not True
     explicit = settings.text(option)
-    has_state = profile.recurrent_family == "gdn" and not on_cpu
+    has_state = profile.recurrent_family != "none" and not on_cpu
+    name = profile.architecture.name
+    if has_state and name in release.radix_off_architectures:
+        radix = False
     if explicit is not None:
         _check_explicit_strategy(release, settings, enabled, radix, explicit, has_state)
     if not has_state:
         return "none", {}, []
     if not radix:
         why = "left alone: without the radix cache the engine keeps one state a request"
+        if name in release.radix_off_architectures:
+            why = f"left alone: SGLang {release.version} turns the radix cache off for {name}, and keeps one state a request"
         return "radix_off", {}, [Reason(flag, why, release.source)]
     if explicit not in (None, "auto"):
         return str(explicit), {}, []
-    supported = profile.architecture.name in release.extra_buffer_architectures
-    if not supported:
-        why = f"left alone: SGLang {release.version} does not know extra_buffer for {profile.architecture.name}"
+    if name not in release.extra_buffer_architectures:
+        why = f"left alone: SGLang {release.version} does not know extra_buffer for {name}; no_buffer, without the overlap schedule"
         return "no_buffer", {}, [Reason(flag, why, release.source)]
     if not release.strategy_needs_flag:
         overlap_off = settings.boolean("disable_overlap_schedule") is True
-        name = "no_buffer" if overlap_off and not (settings.integer("page_size", 1) or 1) > 1 else "extra_buffer"
-        return name, {}, [Reason(flag, f"not needed: SGLang {release.version} picks {name} by itself", release.source)]
+        picked = "no_buffer" if overlap_off and not (settings.integer("page_size", 1) or 1) > 1 else "extra_buffer"
+        return picked, {}, [Reason(flag, f"not needed: SGLang {release.version} picks {picked} by itself", release.source)]
     why = "keeps the overlap schedule on, which the default no_buffer turns off"
     if enabled:
         why = "SGLang refuses speculation with the radix cache under its default, no_buffer"

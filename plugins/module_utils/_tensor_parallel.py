@@ -13,29 +13,46 @@ MAXIMUM = 1024
 def sharded_dimensions(profile: ModelProfile) -> list[tuple[str, int]]:
     """Every dimension that tensor parallelism cuts, by its key in config.json."""
     found = [("num_attention_heads", profile.heads)]
-    state = profile.state
-    if isinstance(state, GatedDeltaState):
-        found += [("linear_num_key_heads", state.key_heads), ("linear_num_value_heads", state.value_heads)]
-    if profile.intermediate_size and not profile.experts:
-        found.append(("intermediate_size", profile.intermediate_size))
-    if profile.experts and profile.expert_size:
-        found.append(("moe_intermediate_size", profile.expert_size))
-        if profile.shared_expert_size:
-            found.append(("shared_expert_intermediate_size", profile.shared_expert_size))
+    if profile.layers.count("sliding_attention") and profile.window.heads != profile.heads:
+        found.append(("swa_num_attention_heads", profile.window.heads))
+    found += _recurrent_dimensions(profile)
+    forward = profile.forward
+    if forward.dense and forward.size:
+        found.append(("intermediate_size", forward.size))
+    if forward.sparse and forward.expert_size:
+        found.append(("moe_intermediate_size", forward.expert_size))
+        if forward.shared_size:
+            found.append(("shared_expert_intermediate_size", forward.shared_size))
     if profile.vision is not None:
         found.append(("vision_config.num_heads", profile.vision.heads))
         found.append(("vision_config.intermediate_size", profile.vision.intermediate_size))
     return found
 
 
+def _recurrent_dimensions(profile: ModelProfile) -> list[tuple[str, int]]:
+    state = profile.state
+    if isinstance(state, GatedDeltaState):
+        return [("linear_num_key_heads", state.key_heads), ("linear_num_value_heads", state.value_heads)]
+    if profile.mamba is not None and profile.layers.count("recurrent"):
+        # One group is repeated on every rank; several have to divide (layers/attention/mamba/mamba.py:221).
+        groups = [("mamba_n_groups", profile.mamba.groups)] if profile.mamba.groups > 1 else []
+        return [("mamba_n_heads", profile.mamba.heads), *groups]
+    if profile.architecture.family == "kda" and state.value_heads:
+        return [("linear_attn_config.num_heads", state.value_heads)]
+    if profile.architecture.family == "short_conv" and profile.layers.count("recurrent"):
+        return [("hidden_size", profile.hidden_size)]
+    return []
+
+
 def _quantised_problems(profile: ModelProfile, size: int) -> list[str]:
     quantization = profile.quantization
-    if quantization is None or quantization.weight_block is None or not profile.experts or not profile.expert_size:
+    expert = profile.forward.expert_size
+    if quantization is None or quantization.weight_block is None or not profile.forward.sparse or not expert:
         return []
     block = quantization.weight_block[0]
-    part = profile.expert_size // size
-    if profile.expert_size % size == 0 and part % block:
-        return [f"moe_intermediate_size {profile.expert_size} / {size} = {part} is not a multiple of the weight block {block}"]
+    part = expert // size
+    if expert % size == 0 and part % block:
+        return [f"moe_intermediate_size {expert} / {size} = {part} is not a multiple of the weight block {block}"]
     return []
 
 
@@ -43,6 +60,8 @@ def problems(profile: ModelProfile, size: int) -> list[str]:
     """Why a size does not work; empty when it does."""
     found = [f"{name} {value} is not divisible by {size}" for name, value in sharded_dimensions(profile) if value % size]
     kv_heads = profile.kv_heads
+    if profile.latent is not None:  # nothing of the cache is cut
+        return found + _quantised_problems(profile, size)
     if kv_heads >= size and kv_heads % size:
         found.append(f"num_key_value_heads {kv_heads} is not divisible by {size}")
     if kv_heads < size and size % kv_heads:

@@ -32,7 +32,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class RankWeights:
-    """Bytes one rank holds; the target's include the rotary cache. `source` is headers or config; not `certain` where config.json alone cannot tell."""
+    """Bytes one rank holds; the target's include the rotary cache.
+
+    `source` is headers or config; not `certain` where config.json alone cannot tell.
+    """
 
     target: float
     draft: float

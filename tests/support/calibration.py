@@ -213,9 +213,9 @@ def _table(title: str, constants: dict[str, Optional[Calibration]]) -> None:
         found, said, wrong = predict(start, constants.get(start.name)), start.measured, errors(start, constants.get(start.name))
 
         def cell(key: str, form: str, said: dict[str, float] = said, found: dict[str, float] = found) -> str:
-            return f"{found[key]:{form}} / {said[key]:{form}}" if key in said else "–"
+            return f"{found[key]:{form}} / {said[key]:{form}}" if key in said else "-"
 
-        tokens = f"{cell('tokens', ',.0f')} ({wrong['tokens']:+.2%})" if "tokens" in wrong else "–"
+        tokens = f"{cell('tokens', ',.0f')} ({wrong['tokens']:+.2%})" if "tokens" in wrong else "-"
         print(
             f"| {start.name} | {cell('weights', '.2f')} | {cell('slots', '.0f')} | {tokens} | {cell('running', '.0f')} "
             f"| {cell('after_pools', '.2f')} | {cell('free', '.2f')} |"

@@ -9,7 +9,22 @@ import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 
-from tests.unit.core_helpers import A100, A6000, B200, CPU_SETTINGS, EXPECTED, H200, RELEASES, SMOLLM2, config, hf_quant, plan, values, why
+from tests.unit.core_helpers import (
+    A100,
+    A6000,
+    B200,
+    CPU_SETTINGS,
+    EXPECTED,
+    H200,
+    RELEASES,
+    SMOLLM2,
+    config,
+    hf_quant,
+    names,
+    plan,
+    values,
+    why,
+)
 
 SERVED = [
     "Qwen3.6-27B",
@@ -258,13 +273,34 @@ def test_quantised_weights_and_cards():
     assert with_headers["memory"]["per_rank"]["token_bytes"] == 32768
 
 
-@pytest.mark.parametrize(
-    "name", ["DeepSeek-V3", "gpt-oss-20b", "MiMo-V2-Flash", "Kimi-Linear-48B-A3B-Instruct", "Falcon-H1-0.5B-Instruct", "GLM-4.5"]
-)
-def test_models_without_a_rule_are_refused_by_name(name):
+# What has no plan, and why: the engine itself refuses, or the weights exceed eight cards by config.json's shapes.
+NO_CLASS = {"MiniMax-Text-01"}
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("name", names())
+def test_every_recorded_model_is_planned_or_refused_with_a_reason(name, version):
+    if name in NO_CLASS:
+        with pytest.raises(SglangError, match="does not serve"):
+            plan(name, version, (B200,) * 8)
+        return
+    if version == "0.5.11" and config(name)["architectures"][0] == "Qwen3_5ForCausalLM":
+        with pytest.raises(SglangError, match="does not serve"):
+            plan(name, version, (B200,) * 8)
+        return
+    found = plan(name, version, (B200,) * 8, weights=None, workload={"context_tokens": 4096})
+    accepted(version, found["argv"])
+    if found["memory"]["fits"] is not True:
+        assert "headers" in found["memory"]["why"] or "exceed" in found["memory"]["why"]
+
+
+@pytest.mark.parametrize("name", ["MixtralForCausalLM", "Phi3ForCausalLM", "Lfm2MoeForCausalLM"])
+def test_models_without_shapes_are_refused_by_name(name):
+    layers = {"layer_types": ["conv"] * 30} if name.startswith("Lfm2") else {}
     with pytest.raises(SglangError) as caught:
-        plan(name, gpus=(H200,) * 8)
-    assert config(name)["architectures"][0] in str(caught.value)
+        launch_plan({**SMOLLM2, "architectures": [name], **layers}, "0.5.11", [H200])
+    assert name in str(caught.value)
+    assert "no memory rule" in str(caught.value)
 
 
 def test_the_text_only_class_needs_a_release_that_serves_it():
