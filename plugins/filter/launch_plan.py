@@ -33,7 +33,9 @@ options:
     description: What M(inference.sglang.model_info) returned as C(weights). Without it the plan reckons with the shapes of C(config.json).
     type: dict
   drafter_config:
-    description: C(config.json) of an external drafter. Not planned yet, and refused.
+    description:
+      - C(config.json) of an external drafter, a block-diffusion model (DFLASH) or an EAGLE3 head. It goes with
+        C(speculative_draft_model_path) in O(settings); without it the model's own MTP layer drafts. One of another model is refused.
     type: dict
   tensor_parallel_size:
     description: GPUs to split over; 0 or nothing derives it.

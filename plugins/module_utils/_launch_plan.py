@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
+from ansible_collections.inference.sglang.plugins.module_utils._drafter import read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu, read_gpus
 from ansible_collections.inference.sglang.plugins.module_utils._memory import (
@@ -23,7 +24,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import Fie
 from ansible_collections.inference.sglang.plugins.module_utils._plan_memory import Answer, Case, answer
 from ansible_collections.inference.sglang.plugins.module_utils._pools import Split
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, release_of
-from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Reason, Speculation, speculate
+from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Speculation, speculate
+from ansible_collections.inference.sglang.plugins.module_utils._state_cache import Reason
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, read_evidence
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, read_workload, why_set
 
@@ -68,6 +70,8 @@ def _default_outcome(case: Case, found: Answer) -> str:
     """What the engine's own numbers would do here: why the derived ones are better."""
     speculative = case.speculation.enabled
     fraction = engine_default_fraction(case.profile, case.release, case.memory_mib, case.size, speculative)
+    if case.speculation.drafter is not None:
+        fraction = None  # what the engine reserves for an external drafter was not measured
     if fraction is None or not found.weights.certain:
         return ""
     cap = case.release.running_cap_with_speculation if speculative else None
@@ -168,7 +172,8 @@ def _assemble(release: Release, wishes: Wishes, derived: list[_Emitted], overrid
 def _gate(profile: ModelProfile, release: Release, speculation: Speculation) -> dict[str, Any]:
     family = profile.recurrent_family
     line = dict(release.dispatcher_lines).get(family)
-    count = 0 if line is None else 2 if speculation.enabled else 1
+    # An external drafter has no such layers, and prints no such line.
+    count = 0 if line is None else 2 if speculation.enabled and speculation.drafter is None else 1
     return {"family": family, "dispatcher": line, "dispatcher_count": count, "ready": release.ready_line}
 
 
@@ -180,7 +185,8 @@ def _predicted(task: _Task, derived: list[_Emitted], page: Optional[int]) -> dic
     for key in ("mem_fraction_static", "max_running_requests", *NUMBERS):
         found[key] = values.get(key)
     if task.speculation.enabled:
-        found["speculative_algorithm"] = task.release.algorithm_shown
+        own = task.speculation.drafter is None
+        found["speculative_algorithm"] = task.release.algorithm_shown if own else task.speculation.algorithm
     if task.speculation.strategy.startswith(("extra_buffer", "no_buffer")):
         found[task.release.strategy_option] = task.speculation.strategy
     return {key: value for key, value in found.items() if value is not None}
@@ -253,7 +259,7 @@ def launch_plan(
     """The whole derivation. Raises SglangError for whatever it does not know."""
     release = release_of(sglang_version, allow_unverified=allow_unverified_release is True)
     profile = profile_model(config, hf_quant_config)
-    _plan_checks.refuse_later_features(drafter_config, nodes)
+    _plan_checks.refuse_later_features(nodes)
     wishes = read_wishes(release, settings, extra_args)
     on_cpu = wishes.fields.text("device") == "cpu"
     _plan_checks.refuse_unplanned(profile, release, on_cpu)
@@ -262,7 +268,7 @@ def launch_plan(
     _plan_checks.refuse_backend(profile, release, wishes.fields, cards)
     evidence = read_evidence(weights)
     size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, cards, on_cpu)
-    speculation = speculate(profile, release, evidence.mtp, wishes.fields)
+    speculation = speculate(profile, release, evidence.mtp, wishes.fields, drafter=read_drafter(drafter_config, profile, release))
     task = _Task(profile, release, wishes, cards, evidence, size, speculation)
     sizing = _size_it(task, workload)
     derived = _base_items(wishes, size) + _speculation_items(speculation) + sizing.items

@@ -81,7 +81,8 @@ class Setup:
     total: float
     draft: float
     draft_embedding: float
-    steps: int
+    draft_graphs: bool
+    """Whether the draft's steps get CUDA graphs of their own: with one MTP step they do not."""
     activation: float
     has_vision: bool
     reserve: float
@@ -179,13 +180,13 @@ def activation_for(profile: ModelProfile, release: Release, size: int, memory_mi
     return found
 
 
-def _slots_per_request(release: Release, settings: Fields, strategy: str) -> int:
-    if strategy == "radix_off":
+def _slots_per_request(release: Release, settings: Fields, speculation: Speculation) -> int:
+    if speculation.strategy == "radix_off":
         return 1
-    overlap = settings.boolean("disable_overlap_schedule") is not True
-    if strategy == "extra_buffer_lazy":
+    overlap = settings.boolean("disable_overlap_schedule") is not True and not speculation.overlap_off
+    if speculation.strategy == "extra_buffer_lazy":
         return release.slots_base + release.slots_extra_buffer_no_overlap
-    if strategy == "extra_buffer":
+    if speculation.strategy == "extra_buffer":
         return release.slots_base + (release.slots_extra_buffer_overlap if overlap else release.slots_extra_buffer_no_overlap)
     return release.slots_base
 
@@ -204,21 +205,41 @@ def make_shapes(profile: ModelProfile, release: Release, settings: Fields, size:
     """Sizes of slots and tokens for one rank."""
     width = _kv_width(profile, settings, 2)
     draft = speculation.num_draft_tokens or 0
-    full = _cells.token_bytes(profile, size, width, profile.layers.count("full_attention"))
+    full_layers = profile.layers.count("full_attention")
     share = settings.number("swa_full_tokens_ratio", 0.001, 1.0) or WINDOW_SHARE
     if settings.boolean("disable_hybrid_swa_memory"):
         share = 1.0
+    token = max(1, int(_cells.token_bytes(profile, size, width, full_layers) + _cells.window_bytes(profile, size, width, share)))
+    draft_token, cell = _draft_cell(profile, release, size, width, speculation, token)
     return Shapes(
         slot_bytes=_cells.slot_bytes(profile, size, _cells.state_dtype(profile, settings.text("mamba_ssm_dtype"))),
-        token_bytes=max(1, int(full + _cells.window_bytes(profile, size, width, share))),
-        draft_token_bytes=_cells.token_bytes(profile, size, width, 1) if draft else 0,
+        token_bytes=token,
+        draft_token_bytes=draft_token,
+        cell_bytes=cell,
         draft_tokens=draft,
-        slots_per_request=_slots_per_request(release, settings, speculation.strategy),
+        slots_per_request=_slots_per_request(release, settings, speculation),
         radix=speculation.strategy != "radix_off" and settings.boolean("disable_radix_cache") is not True,
         context_length=settings.integer("context_length", 1) or profile.max_context or 32768,
         page_size=page_size,
         joint=release.joint_pool_rule,
     )
+
+
+def _draft_cell(profile: ModelProfile, release: Release, size: int, width: int, speculation: Speculation, token: int) -> tuple[int, int]:
+    """(KV bytes of a token in the draft's layers, bytes that the engine budgets for a token)."""
+    drafter = speculation.drafter
+    if not speculation.enabled:
+        return 0, token
+    if drafter is None:
+        own = _cells.token_bytes(profile, size, width, 1)
+        return own, token + own if release.draft_counted_first else token
+    own = drafter.token_bytes(size, width)
+    layers = max(1, profile.layers.count("full_attention"))
+    if drafter.block is None:  # assumed to be like the target's layers, where it is counted at all
+        return own, token + token * drafter.layers // layers if release.draft_counted_first else token
+    if release.dflash_exact_cell:
+        return own, token + own
+    return own, -(-token * (layers + drafter.layers) // layers)
 
 
 def make_setup(
@@ -237,9 +258,11 @@ def make_setup(
     total = memory_mib / 1024
     group = constants.group_many if size > 1 else constants.group_single
     before = available_gib if available_gib is not None else total - constants.card_reserve - constants.context - group
-    draft = weights.draft / GIB if speculation.enabled else 0.0
+    drafter = speculation.drafter
+    draft_bytes, own_bytes = drafter.rank_bytes(profile, size) if drafter else (weights.draft, weights.draft_own_embedding)
+    draft = draft_bytes / GIB if speculation.enabled else 0.0
     after = before - weights.target / GIB * (1 + constants.overhead_share) - constants.overhead
-    own_embedding = weights.draft_own_embedding / GIB if speculation.enabled else 0.0
+    own_embedding = own_bytes / GIB if speculation.enabled else 0.0
     if release.draft_counted_first:
         # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:
         # SGLang 0.5.23 managers/scheduler.py init_model_worker, speculative/eagle_worker_v2.py alloc_memory_pool.
@@ -255,7 +278,7 @@ def make_setup(
         total=total,
         draft=draft,
         draft_embedding=own_embedding,
-        steps=speculation.num_steps or 0,
+        draft_graphs=(speculation.num_steps or 0) > 1 or drafter is not None,
         activation=activation_for(profile, release, size, memory_mib, chunk),
         has_vision=profile.vision is not None,
         reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
@@ -279,7 +302,7 @@ def graphs_gib(setup: Setup, running: int) -> tuple[float, float]:
     """CUDA graphs of the target and of the draft."""
     tokens = min(running, setup.graph_requests) * max(1, setup.shapes.draft_tokens)
     target = CALIBRATION.graph_base + setup.graph_token * tokens
-    draft = CALIBRATION.draft_graph_base + setup.draft_graph_token * tokens if setup.steps > 1 else 0.0
+    draft = CALIBRATION.draft_graph_base + setup.draft_graph_token * tokens if setup.draft_graphs else 0.0
     return target, draft
 
 
@@ -304,7 +327,9 @@ def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
     loaded = after_pools - CALIBRATION.workspace - target_graphs
     if setup.counted_first:
         return Sized(fraction, split, pools, rest, after_pools, after_pools, loaded + setup.draft_embedding - draft_graphs)
-    settled = loaded - setup.draft - pools.tokens * setup.shapes.draft_token_bytes / GIB
+    settled = loaded - setup.draft
+    if not setup.shapes.draft_budgeted:
+        settled -= pools.tokens * setup.shapes.draft_token_bytes / GIB
     # The draft's own embedding and head exist until they are replaced by the target's.
     return Sized(fraction, split, pools, rest, after_pools, settled - setup.draft_embedding, settled - draft_graphs)
 
@@ -320,8 +345,8 @@ def budget_gib(setup: Setup, running: int) -> float:
     # The reserve rule forgets the padding slot of both state pools; the memory is taken all the same.
     padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB
     left = setup.after - setup.draft - padding - max(running_free, while_loading)
-    # The draft layer's own KV cache comes on top of each token, outside the engine's budget.
-    share = 1.0 + setup.shapes.draft_token_bytes / setup.shapes.token_bytes
+    # What the draft's KV cache takes beyond the engine's budget for a token comes on top.
+    share = max(1.0, (setup.shapes.token_bytes + setup.shapes.draft_token_bytes) / setup.shapes.cell_bytes)
     return left / share if left > 0 else left
 
 

@@ -20,10 +20,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._wishes import SE
 _SM100 = (100, 103)
 
 
-def refuse_later_features(drafter_config: object, nodes: object) -> None:
+def refuse_later_features(nodes: object) -> None:
     """Refuse what the interface has a place for, but nothing derives yet."""
-    if drafter_config is not None:
-        raise SglangError("An external drafter is not planned by this release of the collection.", found="drafter_config", wanted="nothing")
     if isinstance(nodes, bool) or nodes != 1:
         raise SglangError("Several nodes are not planned by this release of the collection.", found=f"nodes: {shown(nodes)}", wanted="1")
 

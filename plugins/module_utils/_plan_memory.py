@@ -197,7 +197,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
         if shapes.draft_tokens:
             amount = (pools.running + 1) * shapes.draft_tokens
             rows.append((f"states while {shapes.draft_tokens} draft tokens are verified", -amount * shapes.slot_bytes / GIB))
-    cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
+    cell = shapes.held_bytes
     rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
     rows.append((f"table of {pools.running} requests", -pools.running * setup.table_row))
     rows.append(("workspace and CUDA graphs", -(_memory.CALIBRATION.workspace + target_graphs + draft_graphs)))
@@ -205,7 +205,8 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
         rows.append(("embedding and head of the draft, given back after the sizing", setup.draft_embedding))
     elif setup.draft:
         rows.append(("draft weights, sharing the target's embedding and head", -setup.draft))
-        rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
+        if not shapes.draft_budgeted:
+            rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
     rows.append(("free after the start", found.sized.free))
     return [{"what": what, "gib": _gib(value)} for what, value in rows]
 

@@ -25,7 +25,9 @@ class Shapes:
     token_bytes: int
     """KV cache of one token, target layers only."""
     draft_token_bytes: int
-    """KV cache of one token in the draft layer; 0 without speculation."""
+    """KV cache of one token in the draft's layers; 0 without speculation."""
+    cell_bytes: int
+    """What the engine budgets for one token: with the draft's part or without, by release and algorithm."""
     draft_tokens: int
     """Tokens verified at once; 0 without speculation."""
     slots_per_request: int
@@ -33,6 +35,16 @@ class Shapes:
     context_length: int
     page_size: int
     joint: bool
+
+    @property
+    def draft_budgeted(self) -> bool:
+        """Whether the draft's KV cache is inside the budget of a token."""
+        return self.cell_bytes > self.token_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """What a token takes of the pools' memory."""
+        return self.token_bytes + (self.draft_token_bytes if self.draft_budgeted else 0)
 
 
 @dataclass(frozen=True)
@@ -73,12 +85,11 @@ def _running(shapes: Shapes, split: Split, tokens: int, slots: int) -> int:
 
 
 def _finish(shapes: Shapes, split: Split, slots: int, kv_bytes: float) -> Pools:
-    cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
-    tokens = _page(max(0.0, kv_bytes) // cell, shapes)
+    tokens = _page(max(0.0, kv_bytes) // shapes.cell_bytes, shapes)
     if split.maximum_tokens is not None:
         tokens = min(tokens, _page(split.maximum_tokens, shapes))
     running = _running(shapes, split, tokens, slots)
-    used = float(tokens) * cell
+    used = float(tokens) * shapes.held_bytes
     if shapes.slot_bytes:
         used += shapes.slot_bytes * (slots + 1.0)
         if shapes.draft_tokens:
@@ -132,7 +143,7 @@ def divide(shapes: Shapes, split: Split, rest: float) -> Pools:
 
 def demand(shapes: Shapes, running: int, context_tokens: int) -> float:
     """Bytes that so many requests of such a length need."""
-    cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
+    cell = shapes.cell_bytes
     tokens = -(-context_tokens // shapes.page_size) * shapes.page_size
     needed = float(running) * tokens * cell
     if shapes.slot_bytes:
@@ -153,7 +164,7 @@ def ratio_for(shapes: Shapes, running: int, context_tokens: int, rest: float) ->
     spare = rest - demand(shapes, running, context_tokens)
     if spare < 0:
         return None
-    cell = shapes.token_bytes + (shapes.draft_token_bytes if shapes.joint else 0)
+    cell = shapes.cell_bytes
     state_need, token_need = slot * running * shapes.slots_per_request, float(running) * context_tokens * cell
     slots = running * shapes.slots_per_request + int(spare * state_need / (state_need + token_need) // slot)
     while slots >= running * shapes.slots_per_request:

@@ -7,28 +7,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._drafter import PATH, Drafter, check_path, read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, place, release_of
+from ansible_collections.inference.sglang.plugins.module_utils._state_cache import Reason, check_page_size, choose_strategy
 
 NUMBERS = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 DEFAULT_STEPS = 3
 MAXIMUM_STEPS = 15
 _OWN_MTP = ("NEXTN", "EAGLE")
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a flag is there (or is not), and where that is known from."""
-
-    flag: str
-    why: str
-    source: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Plain data."""
-        return {"flag": self.flag, "why": self.why, "source": self.source}
+_EXTERNAL = ("DFLASH", "EAGLE3")
 
 
 @dataclass(frozen=True)
@@ -43,6 +33,10 @@ class Speculation:
     strategy: str = "none"
     env: dict[str, str] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
+    algorithm: Optional[str] = None
+    drafter: Optional[Drafter] = None
+    overlap_off: bool = False
+    """Whether the release turns the overlap schedule off for this algorithm."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as the filter returns it."""
@@ -51,7 +45,7 @@ class Speculation:
             flags += ["--" + key.replace("_", "-"), str(value)]
         return {
             "enabled": self.enabled,
-            "algorithm": "NEXTN" if self.enabled else None,
+            "algorithm": self.algorithm,
             "num_steps": self.num_steps,
             "eagle_topk": 1 if self.enabled else None,
             "num_draft_tokens": self.num_draft_tokens,
@@ -75,23 +69,38 @@ class _Wish:
         return self.algorithm in _OWN_MTP
 
 
-def _read_algorithm(settings: Fields) -> Optional[str]:
+def _read_algorithm(settings: Fields, drafter: Optional[Drafter]) -> Optional[str]:
     value = settings.values.get("speculative_algorithm")
     if value is None:
         return None
     if value is False or (isinstance(value, str) and value.lower() in ("none", "off", "")):
         return "none"
-    if isinstance(value, str) and value.upper() in _OWN_MTP:
-        return value.upper()
+    name = value.upper() if isinstance(value, str) else ""
+    if drafter is not None and name != drafter.algorithm:
+        raise SglangError(
+            "speculative_algorithm and the drafter contradict one another.",
+            found=f"speculative_algorithm: {shown(value)}, a drafter for {drafter.algorithm}",
+            wanted=f"{drafter.algorithm}, none, or nothing",
+            next_step=f"Remove speculative_algorithm to use the drafter, or {PATH} to use the model's own MTP layer.",
+        )
+    if name in _OWN_MTP or (drafter is not None and name == drafter.algorithm):
+        return name
+    if name in _EXTERNAL:
+        raise SglangError(
+            f"{name} needs an external drafter.",
+            found=f"speculative_algorithm: {name}, no drafter",
+            wanted=f"{PATH}, and the drafter's config.json there",
+            next_step=f"Set {PATH} in sglang_server_settings.",
+        )
     raise SglangError(
         f"speculative_algorithm {shown(value)} is not planned by this release of the collection.",
         found=f"speculative_algorithm: {shown(value)}",
-        wanted="NEXTN (the model's own MTP layer), none, or nothing for automatic",
+        wanted="NEXTN (the model's own MTP layer), DFLASH or EAGLE3 with a drafter, none, or nothing for automatic",
         next_step="Remove speculative_algorithm from sglang_server_settings.",
     )
 
 
-def _read_numbers(settings: Fields) -> Optional[tuple[int, int, int]]:
+def _read_numbers(settings: Fields, drafter: Optional[Drafter]) -> Optional[tuple[int, int, int]]:
     given = [key for key in NUMBERS if settings.has(key)]
     if not given:
         return None
@@ -112,6 +121,15 @@ def _read_numbers(settings: Fields) -> Optional[tuple[int, int, int]]:
             wanted="1 (the overlapped worker and the state cache of hybrid models are made for it)",
             next_step="Set speculative_eagle_topk to 1.",
         )
+    if drafter is not None and drafter.algorithm == "DFLASH":
+        if steps != 1:
+            raise SglangError(
+                "DFLASH drafts a whole block in one step.",
+                found=f"speculative_num_steps: {steps}",
+                wanted="1: the engine overrides any other number",
+                next_step=f"Set {NUMBERS[0]} to 1, and the block's length as {NUMBERS[2]}.",
+            )
+        return steps, topk, draft
     if draft != steps + 1:
         raise SglangError(
             "speculative_num_draft_tokens contradicts speculative_num_steps.",
@@ -122,15 +140,9 @@ def _read_numbers(settings: Fields) -> Optional[tuple[int, int, int]]:
     return steps, topk, draft
 
 
-def _read_wish(settings: Fields) -> _Wish:
-    if settings.has("speculative_draft_model_path"):
-        raise SglangError(
-            "An external drafter is not planned by this release of the collection.",
-            found=f"speculative_draft_model_path: {shown(settings.values['speculative_draft_model_path'])}",
-            wanted="the model's own MTP layer, which needs no path",
-            next_step="Remove speculative_draft_model_path from sglang_server_settings.",
-        )
-    wish = _Wish(_read_algorithm(settings), _read_numbers(settings))
+def _read_wish(settings: Fields, drafter: Optional[Drafter]) -> _Wish:
+    check_path(drafter, settings)
+    wish = _Wish(_read_algorithm(settings, drafter), _read_numbers(settings, drafter))
     if wish.algorithm == "none" and wish.numbers is not None:
         raise SglangError(
             "speculative_algorithm is none, yet the speculative numbers are set.",
@@ -180,10 +192,18 @@ def _verdict(profile: ModelProfile, release: Release, mtp: Optional[bool]) -> tu
     return False, True, why, "config.json"
 
 
-def _decide(profile: ModelProfile, release: Release, wish: _Wish, mtp: Optional[bool], on_cpu: bool) -> tuple[bool, bool, Reason]:
+def _decide(
+    profile: ModelProfile, release: Release, wish: _Wish, mtp: Optional[bool], on_cpu: bool, drafter: Optional[Drafter]
+) -> tuple[bool, bool, Reason]:
     flag = "--speculative-algorithm"
     if wish.algorithm == "none":
         return False, False, Reason(flag, "off, because the settings say so", "sglang_server_settings")
+    if drafter is not None:
+        if on_cpu:
+            raise SglangError("An external drafter needs a GPU.", found="device: cpu", wanted=f"no {PATH}, or a GPU")
+        what = "a block-diffusion drafter" if drafter.algorithm == "DFLASH" else "an EAGLE3 head"
+        why = f"{drafter.algorithm}: {what} is given, and its config.json fits this model; without {PATH} the model's own MTP layer drafts"
+        return True, False, Reason(flag, why, "the drafter's config.json")
     usable, provisional, why, source = _verdict(profile, release, mtp)
     if on_cpu and usable:
         usable, provisional, why, source = False, False, "the MTP path needs a GPU", "sglang_server_settings: device"
@@ -204,95 +224,32 @@ def _decide(profile: ModelProfile, release: Release, wish: _Wish, mtp: Optional[
     return True, provisional, Reason(flag, "NEXTN: " + why, source)
 
 
-def _check_explicit_strategy(release: Release, settings: Fields, enabled: bool, radix: bool, strategy: str, has_state: bool) -> None:
-    option = release.strategy_option
-
-    def refuse(wrong: str, wanted: str, step: str) -> SglangError:
-        return SglangError(wrong, found=f"{option}: {strategy}", wanted=wanted, next_step=step)
-
-    buffered = strategy.startswith("extra_buffer")
-    if not has_state and strategy != "auto":
-        raise refuse(f"{option} is set, but the model has no such state.", "no setting", f"Remove {option} from sglang_server_settings.")
-    if buffered and not radix and release.extra_buffer_refuses_radix_off:
-        raise refuse(
-            f"{option} {strategy} and disable_radix_cache exclude one another in SGLang {release.version}.", "one of the two", "Remove one."
-        )
-    if strategy == "extra_buffer_lazy" and enabled and not release.lazy_with_speculation:
-        raise refuse(
-            f"SGLang {release.version} does not take {option} {strategy} with speculative decoding.",
-            "extra_buffer",
-            f"Remove {option}, or turn speculation off.",
-        )
-    effective = release.strategy_auto if strategy == "auto" else strategy
-    if effective == "no_buffer" and enabled and radix and release.no_buffer_refuses_speculation:
-        raise refuse(
-            f"SGLang {release.version} refuses speculative decoding with the radix cache under {option} {strategy}.",
-            "extra_buffer",
-            f"Remove {option} from sglang_server_settings.",
-        )
-    overlap_off = settings.boolean("disable_overlap_schedule") is True
-    if strategy == "no_buffer" and radix and release.no_buffer_needs_overlap_off and not overlap_off:
-        raise refuse(
-            f"SGLang {release.version} takes {option} no_buffer only without the overlap schedule.",
-            "disable_overlap_schedule: true beside it",
-            f"Remove {option}, or set disable_overlap_schedule too.",
-        )
+def _numbers(wish: _Wish, drafter: Optional[Drafter], num_steps: int) -> tuple[int, int, int]:
+    if wish.numbers is not None:
+        return wish.numbers
+    if drafter is not None and drafter.block is not None:
+        return 1, 1, drafter.block
+    return num_steps, 1, num_steps + 1
 
 
-def _strategy(
-    profile: ModelProfile, release: Release, settings: Fields, enabled: bool, on_cpu: bool
-) -> tuple[str, dict[str, Any], list[Reason]]:
-    """How the state cache keeps states: (effective strategy, settings to emit, reasons)."""
-    option = release.strategy_option
-    flag = "--" + option.replace("_", "-")
-    radix = settings.boolean("disable_radix_cache") is not True
-    explicit = settings.text(option)
-    has_state = profile.recurrent_family != "none" and not on_cpu
-    name = profile.architecture.name
-    if has_state and name in release.radix_off_architectures:
-        radix = False
-    if explicit is not None:
-        _check_explicit_strategy(release, settings, enabled, radix, explicit, has_state)
-    if not has_state:
-        return "none", {}, []
-    if not radix:
-        why = "left alone: without the radix cache the engine keeps one state a request"
-        if name in release.radix_off_architectures:
-            why = f"left alone: SGLang {release.version} turns the radix cache off for {name}, and keeps one state a request"
-        return "radix_off", {}, [Reason(flag, why, release.source)]
-    if explicit not in (None, "auto"):
-        return str(explicit), {}, []
-    if name not in release.extra_buffer_architectures:
-        why = f"left alone: SGLang {release.version} does not know extra_buffer for {name}; no_buffer, without the overlap schedule"
-        return "no_buffer", {}, [Reason(flag, why, release.source)]
-    if not release.strategy_needs_flag:
-        overlap_off = settings.boolean("disable_overlap_schedule") is True
-        picked = "no_buffer" if overlap_off and not (settings.integer("page_size", 1) or 1) > 1 else "extra_buffer"
-        return picked, {}, [Reason(flag, f"not needed: SGLang {release.version} picks {picked} by itself", release.source)]
-    why = "keeps the overlap schedule on, which the default no_buffer turns off"
-    if enabled:
-        why = "SGLang refuses speculation with the radix cache under its default, no_buffer"
-    return "extra_buffer", {option: "extra_buffer"}, [Reason(flag, why, place(release, "strategy"))]
-
-
-def _check_page_size(release: Release, settings: Fields, strategy: str) -> None:
-    page = settings.integer("page_size", 1, 1 << 20)
-    if page is None or page == 1:
-        return
-    if strategy == "no_buffer":
-        raise SglangError(
-            "page_size other than 1 does not work with the no_buffer state cache.",
-            found=f"page_size: {page}",
-            wanted="1, or the extra_buffer strategy",
+def _number_reasons(release: Release, wish: _Wish, drafter: Optional[Drafter], numbers: tuple[int, int, int]) -> list[Reason]:
+    source = "sglang_server_settings" if wish.numbers else place(release, "numbers")
+    alone = "all three numbers or none: one alone ends the engine on an assertion or a TypeError"
+    steps, _topk, draft = numbers
+    if drafter is not None and drafter.block is not None:
+        texts = (
+            f"1: a block is drafted in one step; {alone}",
+            "1: DFLASH has no other",
+            f"{draft}, the block's length" + (" in the drafter's config.json" if draft == drafter.block else ""),
         )
-    chunk = release.recurrent_chunk
-    if strategy.startswith("extra_buffer") and (release.track_interval % page or max(chunk, page) % min(chunk, page)):
-        raise SglangError(
-            "page_size does not fit the recurrent state's tracking.",
-            found=f"page_size: {page}",
-            wanted=f"a divisor of {release.track_interval} that divides, or is divided by, {chunk}: 1, 2, 4, 8, 16, 32, 64, 128, 256",
-            next_step="Set page_size to one of these, or remove it.",
+    else:
+        layer = "the one MTP layer" if drafter is None else "the drafter"
+        texts = (
+            f"{steps} steps: {layer} is applied {steps} times; {alone}",
+            "1: the overlapped worker supports no other",
+            f"{draft} = steps + 1, as topk 1 demands",
         )
+    return [Reason("--" + key.replace("_", "-"), text, source) for key, text in zip(NUMBERS, texts)]
 
 
 def speculate(
@@ -301,33 +258,37 @@ def speculate(
     mtp_weights: Optional[bool],
     settings: Fields,
     num_steps: int = DEFAULT_STEPS,
+    drafter: Optional[Drafter] = None,
 ) -> Speculation:
     """Decide on speculation and on the state-cache strategy."""
     on_cpu = settings.text("device") == "cpu"
-    wish = _read_wish(settings)
-    enabled, provisional, reason = _decide(profile, release, wish, mtp_weights, on_cpu)
+    wish = _read_wish(settings, drafter)
+    enabled, provisional, reason = _decide(profile, release, wish, mtp_weights, on_cpu, drafter)
     reasons = [reason]
     emitted: dict[str, Any] = {}
-    steps = None
+    numbers = None
+    algorithm = None
     if enabled:
-        steps = wish.numbers[0] if wish.numbers else num_steps
-        emitted = {
-            "speculative_algorithm": wish.algorithm if wish.forced else "NEXTN",
-            NUMBERS[0]: steps,
-            NUMBERS[1]: 1,
-            NUMBERS[2]: steps + 1,
-        }
-        source = "sglang_server_settings" if wish.numbers else place(release, "numbers")
-        alone = "all three numbers or none: one alone ends the engine on an assertion or a TypeError"
-        reasons.append(Reason("--speculative-num-steps", f"{steps} steps: the one MTP layer is applied {steps} times; {alone}", source))
-        reasons.append(Reason("--speculative-eagle-topk", "1: the overlapped worker supports no other", source))
-        reasons.append(Reason("--speculative-num-draft-tokens", f"{steps + 1} = steps + 1, as topk 1 demands", source))
-    strategy, more, why = _strategy(profile, release, settings, enabled, on_cpu)
-    _check_page_size(release, settings, strategy)
+        algorithm = drafter.algorithm if drafter is not None else "NEXTN"
+        numbers = _numbers(wish, drafter, num_steps)
+        emitted = {"speculative_algorithm": wish.algorithm if wish.forced else algorithm, **dict(zip(NUMBERS, numbers))}
+        reasons += _number_reasons(release, wish, drafter, numbers)
+    strategy, more, why = choose_strategy(profile, release, settings, enabled, on_cpu)
+    check_page_size(release, settings, strategy)
     emitted.update(more)
-    draft = steps + 1 if steps is not None else None
-    environment = dict(release.speculation_environment) if enabled else {}
-    return Speculation(enabled, provisional, steps, draft, emitted, strategy, environment, (*reasons, *why))
+    return Speculation(
+        enabled=enabled,
+        provisional=provisional,
+        num_steps=numbers[0] if numbers else None,
+        num_draft_tokens=numbers[2] if numbers else None,
+        settings=emitted,
+        strategy=strategy,
+        env=dict(release.speculation_environment) if enabled else {},
+        reasons=(*reasons, *why),
+        algorithm=algorithm,
+        drafter=drafter if enabled else None,
+        overlap_off=enabled and drafter is not None and drafter.block is not None and release.dflash_overlap_off,
+    )
 
 
 def speculative_settings(
@@ -338,6 +299,7 @@ def speculative_settings(
     settings: object = None,
     hf_quant_config: object = None,
     allow_unverified_release: object = False,
+    drafter_config: object = None,
 ) -> dict[str, Any]:
     """`speculate` on plain data: what the filter and the module of this name return."""
     release = release_of(sglang_version, allow_unverified=allow_unverified_release is True)
@@ -345,4 +307,5 @@ def speculative_settings(
     wishes = Fields(plain_mapping(settings, "settings"), "settings")
     if isinstance(num_steps, bool) or not isinstance(num_steps, int) or not 1 <= num_steps <= MAXIMUM_STEPS:
         raise SglangError("num_steps cannot be used.", found=shown(num_steps), wanted=f"a whole number from 1 to {MAXIMUM_STEPS}")
-    return speculate(profile, release, read_mtp_weights(mtp_weights), wishes, int(num_steps)).as_dict()
+    drafter = read_drafter(drafter_config, profile, release)
+    return speculate(profile, release, read_mtp_weights(mtp_weights), wishes, int(num_steps), drafter).as_dict()

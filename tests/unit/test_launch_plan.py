@@ -323,7 +323,6 @@ def test_the_text_only_class_needs_a_release_that_serves_it():
         ({"tensor_parallel_size": "2"}, "tensor_parallel_size"),
         ({"tensor_parallel_size": 1, "settings": {"tp_size": 2}}, "Two sizes"),
         ({"nodes": 2}, "Several nodes"),
-        ({"drafter_config": {}}, "external drafter"),
         ({"settings": {"tp_size": 2, "tensor_parallel_size": 2}}, "by another name"),
         ({"settings": {"api_key": "canary-5ec2e7"}}, "sglang_server_api_key"),
         ({"extra_args": ["--api-key", "canary-5ec2e7"]}, "sglang_server_api_key"),

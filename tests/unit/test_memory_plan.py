@@ -90,6 +90,7 @@ def shapes(joint, draft=4, slot=73 << 20, radix=True):
         token_bytes=32768,
         draft_token_bytes=2048 if draft else 0,
         draft_tokens=draft,
+        cell_bytes=32768 + (2048 if draft and joint else 0),
         slots_per_request=5 if radix else 1,
         radix=radix,
         context_length=262144,
