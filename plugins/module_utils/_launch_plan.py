@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
+from ansible_collections.inference.sglang.plugins.module_utils._alternatives import alternatives
 from ansible_collections.inference.sglang.plugins.module_utils._drafter import read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu, read_gpus
@@ -136,6 +137,13 @@ def _without(case: Case, key: str) -> Case:
     return replace(case, settings=Fields(values, case.settings.where))
 
 
+def _without_speculation(task: _Task, case: Case) -> Case:
+    """The same question with speculation switched off."""
+    values = {key: value for key, value in case.settings.values.items() if not key.startswith("speculative_")}
+    settings = Fields({**values, "speculative_algorithm": "none"}, case.settings.where)
+    return replace(case, settings=settings, speculation=speculate(task.profile, task.release, task.evidence.mtp, settings))
+
+
 def _assemble(release: Release, wishes: Wishes, derived: list[_Emitted], overridden: dict[str, str]) -> tuple[list[str], list[Reason]]:
     """The argument list in a fixed order, and a reason for each of its flags."""
     explicit = {key: value for key, value in wishes.values.items() if key != "speculative_algorithm"}
@@ -237,7 +245,8 @@ def _size_it(task: _Task, workload: object) -> _Sizing:
     notes = ([note] if note else []) + _memory_warnings(case, found)
     # A plain model's page size is the attention backend's choice, on which the plan does not depend.
     certain = page if profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
-    memory, items = _plan_memory.section(case, found), _memory_items(case, found)
+    other = alternatives(case, found, lambda: _without_speculation(task, case)) if found.fits is False else []
+    memory, items = _plan_memory.section(case, found, other), _memory_items(case, found)
     return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, certain)
 
 

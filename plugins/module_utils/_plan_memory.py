@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils import _memory, _tensor_parallel
+from ansible_collections.inference.sglang.plugins.module_utils import _memory
 from ansible_collections.inference.sglang.plugins.module_utils._memory import Setup, Sized, Workload
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
@@ -56,7 +56,7 @@ OVERRIDES = {
 """Settings that replace what the plan would choose."""
 
 
-def _fixed(settings: Fields) -> dict[str, Any]:
+def fixed_numbers(settings: Fields) -> dict[str, Any]:
     found: dict[str, Any] = {}
     fraction = settings.number("mem_fraction_static", 0.01, 0.999)
     running = settings.integer("max_running_requests", 1, 1 << 16)
@@ -114,61 +114,12 @@ def _verdict(setup: Setup, sized: Sized, workload: Workload) -> tuple[bool, str]
 def answer(case: Case, ignore: tuple[str, ...] = ()) -> Answer:
     """Size a case. `ignore` leaves out overrides, to learn what would have been derived."""
     setup, weights = setup_of(case)
-    fixed = {name: value for name, value in _fixed(case.settings).items() if name not in ignore}
+    fixed = {name: value for name, value in fixed_numbers(case.settings).items() if name not in ignore}
     sized = _memory.choose(setup, case.workload, given_split(case.settings), fixed)
     if not weights.certain:
         return Answer(setup, weights, sized, None, weights.note + ": only the shards' headers can")
     fits, why = _verdict(setup, sized, case.workload)
     return Answer(setup, weights, sized, fits, why)
-
-
-def _with_setting(case: Case, key: str, value: Any) -> Case:
-    return replace(case, settings=Fields({**case.settings.values, key: value}, case.settings.where))
-
-
-def _longest_context(case: Case, setup: Setup, requests: int) -> int:
-    low, high = 0, case.workload.context_tokens
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _memory.most_requests(setup, middle, requests, _fixed(case.settings).get("fraction")) >= requests:
-            low = middle
-        else:
-            high = middle - 1
-    return low // 256 * 256
-
-
-def _said(found: Answer) -> str:
-    return f"{found.sized.pools.running} requests at once"
-
-
-def alternatives(case: Case, given: Answer) -> list[str]:
-    """The nearest settings that do fit, each of them sized, not guessed."""
-    found: list[str] = []
-    wanted = case.workload.concurrency or 1
-    context = case.workload.context_tokens
-    if given.setup.after > 0 and "running" not in _fixed(case.settings):
-        fewer = replace(case, workload=replace(case.workload, concurrency=None))
-        other = answer(fewer)
-        if wanted > 1 and other.fits and other.sized.pools.running < wanted:
-            found.append(f"concurrency {other.sized.pools.running} at {context} tokens a request")
-        shorter = _longest_context(case, given.setup, wanted)
-        if shorter >= 256 and answer(replace(case, workload=replace(case.workload, context_tokens=shorter))).fits:
-            found.append(f"context_tokens {shorter} with {wanted} requests at once")
-    for key, value, wide in (
-        ("kv_cache_dtype", "fp8_e4m3", case.settings.text("kv_cache_dtype") in (None, "auto", "bf16", "bfloat16")),
-        ("mamba_ssm_dtype", "bfloat16", given.setup.shapes.slot_bytes > 0 and case.settings.text("mamba_ssm_dtype") != "bfloat16"),
-    ):
-        if wide:
-            other = answer(_with_setting(case, key, value))
-            if other.fits:
-                found.append(f"{key}: {value} ({_said(other)})")
-    for size in _tensor_parallel.working_sizes(case.profile, max(8, case.size * 4)):
-        if size > case.size:
-            other = answer(replace(case, size=size))
-            if other.fits:
-                found.append(f"{size} such GPUs ({_said(other)})")
-                break
-    return found
 
 
 def _gib(value: float) -> float:
@@ -211,7 +162,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     return [{"what": what, "gib": _gib(value)} for what, value in rows]
 
 
-def section(case: Case, found: Answer) -> dict[str, Any]:
+def section(case: Case, found: Answer, alternatives: list[dict[str, Any]]) -> dict[str, Any]:
     """The plan's `memory`."""
     setup, pools = found.setup, found.sized.pools
     known = found.weights.certain
@@ -222,7 +173,7 @@ def section(case: Case, found: Answer) -> dict[str, Any]:
         "evidence": found.weights.source,
         "keep_free_gib": _gib(_memory.keep_free(setup)),
         "workload": {"context_tokens": case.workload.context_tokens, "concurrency": case.workload.concurrency},
-        "alternatives": alternatives(case, found) if found.fits is False else [],
+        "alternatives": alternatives,
         "sum": the_sum(found) if known else [],
         "per_rank": {
             "available_gib": _gib(setup.before),

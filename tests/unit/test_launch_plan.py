@@ -162,17 +162,44 @@ def test_the_declared_load_steers_the_split():
     assert float(values(short["argv"])[ratio]) > 3 > 1 > float(values(long["argv"])[ratio])
 
 
-def test_what_does_not_fit_shows_what_would():
-    found = plan(workload={"context_tokens": 65536, "concurrency": 12})
+TIGHT = [
+    ("Qwen3.6-27B", (A6000, A6000), {"context_tokens": 65536, "concurrency": 12}, {}),
+    ("Qwen3.6-27B", (A6000, A6000), {"context_tokens": 262144, "concurrency": 3}, {}),
+    ("Qwen3.6-27B", (A6000, A6000), {"context_tokens": 2048, "concurrency": 60}, {}),
+    ("Qwen3.6-27B", (A6000, A6000), {"context_tokens": 16384, "concurrency": 4}, {"mem_fraction_static": 0.6}),
+    ("Qwen3.6-27B", (H200,), {"context_tokens": 131072, "concurrency": 30}, {}),
+    ("Qwen3-32B", (A100,), {"context_tokens": 32768, "concurrency": 8}, {}),
+    ("DeepSeek-V3", (H200,) * 4, {"context_tokens": 8192}, {}),
+    ("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", (A100,), {"context_tokens": 65536, "concurrency": 200}, {}),
+]
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize(("name", "gpus", "load", "settings"), TIGHT, ids=[f"{row[0]}-{position}" for position, row in enumerate(TIGHT)])
+def test_what_is_said_to_fit_instead_does(name, gpus, load, settings, version):
+    """Every alternative, taken as it is given, makes a plan that fits."""
+    found = plan(name, version, gpus, workload=load, settings=settings, tensor_parallel_size=len(gpus))
     memory = found["memory"]
     assert memory["fits"] is False
+    assert memory["alternatives"]
+    for other in memory["alternatives"]:
+        changed = {key: value for key, value in {**settings, **other.get("settings", {})}.items() if value is not None}
+        cards = (gpus[0],) * other.get("gpus", len(gpus))
+        again = plan(
+            name, version, cards, workload={**load, **other.get("workload", {})}, settings=changed, tensor_parallel_size=len(cards)
+        )
+        assert again["memory"]["fits"] is True, other["text"]
+
+
+def test_alternatives_are_the_nearest():
+    load = {"context_tokens": 65536, "concurrency": 12}
+    memory = plan(workload=load)["memory"]
     assert "12 are wanted" in memory["why"]
-    assert any(text.startswith("concurrency ") for text in memory["alternatives"])
-    assert any(text.startswith("context_tokens ") for text in memory["alternatives"])
-    assert any("such GPUs" in text for text in memory["alternatives"])
-    best = int(next(text for text in memory["alternatives"] if text.startswith("concurrency ")).split()[1])
-    assert plan(workload={"context_tokens": 65536, "concurrency": best})["memory"]["fits"] is True
-    assert plan(workload={"context_tokens": 65536, "concurrency": best + 1})["memory"]["fits"] is False
+    best = next(item["workload"] for item in memory["alternatives"] if item["text"].startswith("concurrency "))
+    assert plan(workload={**best, "concurrency": best["concurrency"] + 1})["memory"]["fits"] is False
+    longest = next(item["workload"] for item in memory["alternatives"] if item["text"].startswith("context_tokens "))
+    assert plan(workload={**longest, "context_tokens": longest["context_tokens"] + 512})["memory"]["fits"] is False
+    assert any("such GPUs" in item["text"] for item in memory["alternatives"])
 
 
 def test_weights_that_exceed_the_card():
@@ -181,7 +208,7 @@ def test_weights_that_exceed_the_card():
     assert "weights alone exceed the card" in found["memory"]["why"]
     one = plan(gpus=(A6000,), tensor_parallel_size=1)
     assert one["memory"]["fits"] is False
-    assert any(text.startswith("2 such GPUs") for text in one["memory"]["alternatives"])
+    assert any(item["text"].startswith("2 such GPUs") for item in one["memory"]["alternatives"])
 
 
 def test_overrides_win_and_the_plan_says_what_they_replaced():
