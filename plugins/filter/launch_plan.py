@@ -41,7 +41,9 @@ options:
     description: GPUs to split over; 0 or nothing derives it.
     type: int
   nodes:
-    description: Hosts to split over. Only 1 is planned yet.
+    description:
+      - Hosts to split over, each with the GPUs given. C(node_rank) and C(dist_init_addr) in O(settings) belong to one of them; without
+        them the plan lists the arguments of each under C(nodes), and says what is missing.
     type: int
     default: 1
   settings:
@@ -51,6 +53,8 @@ options:
   workload:
     description:
       - The declared load, C(context_tokens) a request (default 16384) and C(concurrency), requests at once (default as many as fit).
+      - C(profile) says what matters most. V(low-latency) drafts and runs few requests (8 unless C(concurrency) says otherwise);
+        V(throughput) does not draft, and takes the number of GPUs that serves the most requests at once; V(balanced) is the default.
     type: dict
     default: {}
   extra_args:
@@ -89,6 +93,7 @@ _value:
     gate: {description: 'Log lines that prove the start: family, dispatcher, dispatcher_count, ready.', type: dict}
     reasons: {description: 'One mapping a flag: flag, why, source.', type: list, elements: dict}
     warnings: {description: What a person should know., type: list, elements: str}
+    nodes: {description: 'Hosts: count, gpus_per_node, the arguments that differ between them, and what is missing.', type: dict}
     profile: {description: As P(inference.sglang.model_profile#filter) returns it., type: dict}
 """
 

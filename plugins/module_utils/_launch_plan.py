@@ -14,12 +14,15 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu, read_gpus
 from ansible_collections.inference.sglang.plugins.module_utils._memory import (
     CALIBRATION_SOURCE,
+    THROUGHPUT,
     Sized,
+    Workload,
     engine_default_fraction,
     keep_free,
     size_with,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
+from ansible_collections.inference.sglang.plugins.module_utils._nodes import Nodes, even_sizes, read_nodes
 from ansible_collections.inference.sglang.plugins.module_utils._options import option_table, render
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, shown
 from ansible_collections.inference.sglang.plugins.module_utils._plan_memory import Answer, Case, answer
@@ -28,11 +31,12 @@ from ansible_collections.inference.sglang.plugins.module_utils._releases import 
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Speculation, speculate
 from ansible_collections.inference.sglang.plugins.module_utils._state_cache import Reason
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, read_evidence
-from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, read_workload, why_set
+from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, why_set
+from ansible_collections.inference.sglang.plugins.module_utils._workload import read_workload
 
 # What the engine is told to assume for a model that does not say how long its context is.
 DEFAULT_MODEL_CONTEXT = 32768
-_HEAD = ("model_path", "served_model_name", "host", "port", "tensor_parallel_size")
+_HEAD = ("model_path", "served_model_name", "host", "port", "tensor_parallel_size", "nnodes", "node_rank", "dist_init_addr")
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class _Task:
     evidence: Evidence
     size: tuple[int, str, str]
     speculation: Speculation
+    load: Workload
 
 
 def _speculation_items(speculation: Speculation) -> list[_Emitted]:
@@ -200,8 +205,13 @@ def _predicted(task: _Task, derived: list[_Emitted], page: Optional[int]) -> dic
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _base_items(wishes: Wishes, size: tuple[int, str, str]) -> list[_Emitted]:
+def _base_items(wishes: Wishes, size: tuple[int, str, str], hosts: Nodes) -> list[_Emitted]:
     items = [_Emitted("tensor_parallel_size", *size)]
+    if hosts.count > 1:
+        why = f"{hosts.count} hosts of {size[0] // hosts.count} GPUs each; the size has to be a multiple of it"
+        items.append(_Emitted("nnodes", hosts.count, why, "nodes"))
+        if hosts.rank is not None:
+            items.append(_Emitted("node_rank", hosts.rank, "this host's number; 0 answers requests", SETTINGS))
     why = "exposes /metrics, which is not there without it; costs nothing to speak of"
     items.append(_Emitted("enable_metrics", True, why, "SGLang documentation; GET /metrics is 404 without it"))
     if "trust_remote_code" in wishes.values and wishes.fields.boolean("trust_remote_code"):
@@ -220,17 +230,13 @@ class _Sizing:
     page: Optional[int] = None
 
 
-def _size_it(task: _Task, workload: object) -> _Sizing:
-    """Size one rank for the declared load."""
-    if not task.cards:
-        why = "the engine runs on the CPU: there is no GPU memory to plan"
-        return _Sizing({"fits": None, "why": why, "per_rank": {}, "sum": [], "alternatives": []})
-    fields, profile = task.wishes.fields, task.profile
+def _case(task: _Task) -> tuple[Case, Optional[str]]:
+    """The sizing question of one rank, and a note on its page size."""
     card = _plan_checks.smallest(task.cards)
+    fields = task.wishes.fields
     page, note = _plan_checks.page_size(task.release, fields, task.speculation, card)
-    load = read_workload(workload, profile, fields.integer("context_length", 1) or profile.max_context or DEFAULT_MODEL_CONTEXT)
     case = Case(
-        profile,
+        task.profile,
         task.release,
         fields,
         task.size[0],
@@ -238,16 +244,40 @@ def _size_it(task: _Task, workload: object) -> _Sizing:
         card.available_gib,
         task.evidence,
         task.speculation,
-        load,
+        task.load,
         page,
     )
+    return case, note
+
+
+def _size_it(task: _Task) -> _Sizing:
+    """Size one rank for the declared load."""
+    if not task.cards:
+        why = "the engine runs on the CPU: there is no GPU memory to plan"
+        return _Sizing({"fits": None, "why": why, "per_rank": {}, "sum": [], "alternatives": []})
+    case, note = _case(task)
     found = answer(case)
     notes = ([note] if note else []) + _memory_warnings(case, found)
     # A plain model's page size is the attention backend's choice, on which the plan does not depend.
-    certain = page if profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
+    certain = case.page_size if task.profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
     other = alternatives(case, found, lambda: _without_speculation(task, case)) if found.fits is False else []
     memory, items = _plan_memory.section(case, found, other), _memory_items(case, found)
     return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, certain)
+
+
+def _most_requests(task: _Task, sizes: list[int]) -> tuple[int, str, str]:
+    """Of the sizes that divide, the one that serves the most requests at once; the fewest GPUs where several do."""
+
+    def served(size: int) -> tuple[bool, int, int, int]:
+        found = answer(replace(_case(task)[0], size=size))
+        return bool(found.fits), found.sized.pools.running, found.sized.pools.tokens if found.fits is False else 0, -size
+
+    size = max(sizes, key=served)
+    return (
+        size,
+        f"{size}: of {', '.join(map(str, sizes))} the size that serves the most requests at once with the fewest GPUs",
+        "memory plan",
+    )
 
 
 def launch_plan(
@@ -268,7 +298,7 @@ def launch_plan(
     """The whole derivation. Raises SglangError for whatever it does not know."""
     release = release_of(sglang_version, allow_unverified=allow_unverified_release is True)
     profile = profile_model(config, hf_quant_config)
-    _plan_checks.refuse_later_features(nodes)
+    hosts, settings = read_nodes(nodes, settings)
     wishes = read_wishes(release, settings, extra_args)
     on_cpu = wishes.fields.text("device") == "cpu"
     _plan_checks.refuse_unplanned(profile, release, on_cpu)
@@ -276,15 +306,22 @@ def launch_plan(
     _plan_checks.refuse_quantization(profile, release, _plan_checks.smallest(cards) if cards else None)
     _plan_checks.refuse_backend(profile, release, wishes.fields, cards)
     evidence = read_evidence(weights)
-    size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, cards, on_cpu)
-    speculation = speculate(profile, release, evidence.mtp, wishes.fields, drafter=read_drafter(drafter_config, profile, release))
-    task = _Task(profile, release, wishes, cards, evidence, size, speculation)
-    sizing = _size_it(task, workload)
-    derived = _base_items(wishes, size) + _speculation_items(speculation) + sizing.items
+    load = read_workload(workload, wishes.fields.integer("context_length", 1) or profile.max_context or DEFAULT_MODEL_CONTEXT)
+    drafter = read_drafter(drafter_config, profile, release)
+    many = load.profile == THROUGHPUT
+    speculation = speculate(profile, release, evidence.mtp, wishes.fields, drafter=drafter, throughput=many)
+    sizes = even_sizes(profile, len(cards), hosts.count) if cards else [1]
+    size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, len(cards) if cards else 1, hosts.count, sizes)
+    task = _Task(profile, release, wishes, cards, evidence, size, speculation, load)
+    if many and cards and size[2] == "config.json":
+        size = _most_requests(task, sizes)
+        task = replace(task, size=size)
+    sizing = _size_it(task)
+    derived = _base_items(wishes, size, hosts) + _speculation_items(speculation) + sizing.items
     argv, reasons = _assemble(release, wishes, derived, sizing.overridden)
     emitted = {reason.flag for reason in reasons}
     reasons += [reason for reason in speculation.reasons if reason.flag not in emitted]
-    advice = _plan_checks.warnings(profile, release, speculation, cards, size[0], evidence)
+    advice = _plan_checks.warnings(profile, release, speculation, cards, size[0], evidence, hosts)
     return {
         "sglang_version": release.version,
         "argv": argv,
@@ -297,6 +334,7 @@ def launch_plan(
         "warnings": advice + list(wishes.notes) + _plan_checks.check_environment(release, environment) + sizing.notes,
         "profile": profile.as_dict(),
         "tensor_parallel_size": size[0],
+        "nodes": hosts.as_dict(size[0]),
         "gpus": [{"name": gpu.name, "memory_mib": gpu.memory_mib, "compute_capability": gpu.capability_text} for gpu in cards],
         "provisional": speculation.provisional,
     }

@@ -61,6 +61,10 @@ CALIBRATION = Calibration()
 CALIBRATION_SOURCE = "measured on one and two H200, SGLang 0.5.11"
 
 
+PROFILES = ("balanced", "low-latency", "throughput")
+LOW_LATENCY, THROUGHPUT = PROFILES[1:]
+
+
 @dataclass(frozen=True)
 class Workload:
     """The declared load."""
@@ -68,6 +72,9 @@ class Workload:
     context_tokens: int
     concurrency: Optional[int]
     declared: bool
+    profile: str = PROFILES[0]
+    limit: Optional[int] = None
+    """Most requests at once where no number was declared; None: as far as CUDA graphs reach."""
 
 
 @dataclass(frozen=True)
@@ -377,7 +384,7 @@ def most_requests(setup: Setup, context_tokens: int, limit: int, fraction: Optio
 def choose(setup: Setup, workload: Workload, given: Split, fixed: dict[str, Any]) -> Sized:
     """The numbers for a load. `fixed` names those the operator set: fraction, running, ratio, pinned."""
     fraction = fixed.get("fraction")
-    limit = workload.concurrency or setup.graph_requests
+    limit = workload.concurrency or min(workload.limit or setup.graph_requests, setup.graph_requests)
     if "running" in fixed:
         limit = fixed["running"]
     requests = max(1, most_requests(setup, workload.context_tokens, limit, fraction))

@@ -10,6 +10,7 @@ from ansible_collections.inference.sglang.plugins.module_utils import _tensor_pa
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
+from ansible_collections.inference.sglang.plugins.module_utils._nodes import Nodes
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
 from ansible_collections.inference.sglang.plugins.module_utils._releases import UNVERIFIED, Release, place
 from ansible_collections.inference.sglang.plugins.module_utils._releases_environment import unknown_variable
@@ -18,12 +19,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._weights import E
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes
 
 _SM100 = (100, 103)
-
-
-def refuse_later_features(nodes: object) -> None:
-    """Refuse what the interface has a place for, but nothing derives yet."""
-    if isinstance(nodes, bool) or nodes != 1:
-        raise SglangError("Several nodes are not planned by this release of the collection.", found=f"nodes: {shown(nodes)}", wanted="1")
 
 
 def need_gpus(cards: list[Gpu]) -> list[Gpu]:
@@ -110,8 +105,10 @@ def smallest(gpus: list[Gpu]) -> Gpu:
     return min(gpus, key=lambda gpu: (gpu.memory_mib, gpu.capability, gpu.name))
 
 
-def choose_size(profile: ModelProfile, wishes: Wishes, wanted: object, gpus: list[Gpu], on_cpu: bool) -> tuple[int, str, str]:
-    """How many GPUs to split over: (number, why, source)."""
+def choose_size(
+    profile: ModelProfile, wishes: Wishes, wanted: object, available: int, nodes: int, sizes: list[int]
+) -> tuple[int, str, str]:
+    """How many GPUs to split over, of so many on each host: (number, why, source)."""
     asked = wishes.fields.integer("tensor_parallel_size", 1, _tensor_parallel.MAXIMUM)
     if wanted not in (None, 0, "", "0"):
         if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= _tensor_parallel.MAXIMUM:
@@ -123,22 +120,32 @@ def choose_size(profile: ModelProfile, wishes: Wishes, wanted: object, gpus: lis
                 wanted="one of the two",
             )
         asked = int(wanted)
-    available = 1 if on_cpu else len(gpus)
+    total = available * nodes
     if asked is not None:
-        _tensor_parallel.check(profile, asked, available)
-        if asked > available and not on_cpu:
+        _tensor_parallel.check(profile, asked, total)
+        if asked > total and wishes.fields.text("device") != "cpu":
             raise SglangError(
                 f"Tensor parallelism over {asked} GPUs needs more GPUs than there are.",
-                found=f"{available} GPUs",
+                found=f"{total} GPUs",
                 wanted=f"{asked}",
                 next_step="Lower sglang_server_tensor_parallel_size, or give the instance more GPUs (sglang_server_gpus).",
             )
+        if asked % nodes:
+            raise SglangError(
+                f"{asked} GPUs do not lie evenly on {nodes} nodes.",
+                found=f"tensor_parallel_size {asked}",
+                wanted=f"a multiple of {nodes}: SGLang asserts it",
+            )
         return asked, f"{asked}, as set; every sharded dimension divides", SETTINGS
-    sizes = _tensor_parallel.working_sizes(profile, available)
     if not sizes:
-        _tensor_parallel.check(profile, 1, available)
+        _tensor_parallel.check(profile, nodes, total)
+        raise SglangError(
+            f"No size divides this model evenly over {nodes} nodes of {available} GPUs.",
+            found=f"{total} GPUs",
+            wanted=f"a multiple of {nodes} that divides every sharded dimension",
+        )
     size = sizes[-1]
-    return size, f"{size} of {available} GPUs: the largest size that divides every sharded dimension", "config.json"
+    return size, f"{size} of {total} GPUs: the largest size that divides every sharded dimension", "config.json"
 
 
 def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: Gpu) -> tuple[int, Optional[str]]:
@@ -168,7 +175,7 @@ def check_environment(release: Release, environment: object) -> list[str]:
 
 
 def warnings(
-    profile: ModelProfile, release: Release, speculation: Speculation, gpus: list[Gpu], size: int, evidence: Evidence
+    profile: ModelProfile, release: Release, speculation: Speculation, gpus: list[Gpu], size: int, evidence: Evidence, nodes: Nodes
 ) -> list[str]:
     """What a person should know beside the figures."""
     found = []
@@ -181,9 +188,12 @@ def warnings(
         found.append("MTP tensors are named by the index only; the shards' headers were not read.")
     if len({(gpu.name, gpu.memory_mib, gpu.capability) for gpu in gpus}) > 1:
         found.append("The GPUs are not alike; the plan reckons with the smallest.")
-    if gpus and size < len(gpus):
-        found.append(f"{len(gpus) - size} of {len(gpus)} GPUs stay idle.")
-    if size > 1 and gpus and smallest(gpus).capability in (90, *_SM100) and release.allreduce_off_option:
+    each = size // nodes.count
+    if gpus and each < len(gpus):
+        found.append(f"{len(gpus) - each} of {len(gpus)} GPUs stay idle{' on each node' if nodes.count > 1 else ''}.")
+    if nodes.missing:
+        found.append(f"The command is for {nodes.count} nodes and cannot be started without {' and '.join(nodes.missing)}.")
+    if size > 1 and nodes.count == 1 and gpus and smallest(gpus).capability in (90, *_SM100) and release.allreduce_off_option:
         found.append(
             f"With several such GPUs SGLang {release.version} turns FlashInfer's allreduce fusion on by itself. Where its start hangs "
             f"after the dispatcher line, set {release.allreduce_off_option}: true."

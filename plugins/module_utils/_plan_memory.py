@@ -172,7 +172,11 @@ def section(case: Case, found: Answer, alternatives: list[dict[str, Any]]) -> di
         "basis": "measured" if case.release.memory_measured and case.profile.recurrent_family == "gdn" else "calculated",
         "evidence": found.weights.source,
         "keep_free_gib": _gib(_memory.keep_free(setup)),
-        "workload": {"context_tokens": case.workload.context_tokens, "concurrency": case.workload.concurrency},
+        "workload": {
+            "context_tokens": case.workload.context_tokens,
+            "concurrency": case.workload.concurrency,
+            "profile": case.workload.profile,
+        },
         "alternatives": alternatives,
         "sum": the_sum(found) if known else [],
         "per_rank": {
