@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.core_helpers import A6000, H200, HEADERS, RELEASES, SMOLLM2, config, hf_quant, names
+from tests.unit.test_drafter import DFLASH, EAGLE3
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONFIGS = {name: config(name) for name in names()}
-PLANNED = ["Qwen3.6-27B", "Qwen3.5-35B-A3B", "Qwen3-Next-80B-A3B-Instruct", "Qwen3-8B", "Qwen3-32B-FP8"]
+PLANNED = sorted(CONFIGS)
 LEAVES = (
     st.none()
     | st.booleans()
@@ -55,6 +56,21 @@ def odd_configs(draw, among):
             level[key] = [level[key]]
         else:
             level[key] = level[draw(st.sampled_from(sorted(level)))]
+    return values
+
+
+@st.composite
+def odd_drafters(draw):
+    """A drafter's config.json with some keys dropped or filled with anything."""
+    values = json.loads(json.dumps(draw(st.sampled_from([DFLASH, EAGLE3]))))
+    for _turn in range(draw(st.integers(min_value=0, max_value=3))):
+        level = draw(st.sampled_from([values, *(item for item in values.values() if isinstance(item, dict) and item)]))
+        if level:
+            key = draw(st.sampled_from(sorted(level)))
+            if draw(st.booleans()):
+                level[key] = draw(JSON)
+            else:
+                del level[key]
     return values
 
 
@@ -135,9 +151,53 @@ def test_plans_for_odd_wishes(wishes, extra, load):
 
 
 @QUICK
+@given(drafter=odd_drafters(), version=st.sampled_from(RELEASES), path=st.just("/srv/drafter") | LEAVES)
+def test_plans_for_odd_drafters(drafter, version, path):
+    settings = {"speculative_draft_model_path": path}
+    target = CONFIGS["Qwen3.6-27B" if drafter.get("hidden_size") != 4096 else "Qwen3-8B"]
+    only_our_error(lambda: launch_plan(target, version, [H200], weights=HEADERS, drafter_config=drafter, settings=settings))
+
+
+@QUICK
+@given(
+    nodes=st.integers(-1, 70) | LEAVES,
+    cards=st.integers(1, 8),
+    size=st.none() | st.integers(-2, 70),
+    load=st.none() | st.dictionaries(st.sampled_from(["context_tokens", "concurrency", "profile"]), LEAVES, max_size=3),
+    profile=st.sampled_from([None, "low-latency", "throughput", "balanced"]),
+)
+def test_plans_for_odd_hosts_and_loads(nodes, cards, size, load, profile):
+    load = {**(load or {}), **({"profile": profile} if profile else {})}
+    arguments = {"weights": HEADERS, "nodes": nodes, "tensor_parallel_size": size, "workload": load}
+
+    def call():
+        return launch_plan(CONFIGS["Qwen3.6-27B"], "0.5.11", [A6000] * cards, **arguments)
+
+    found = only_our_error(call)
+    assert found == only_our_error(call)
+    if found is not None:
+        assert found["tensor_parallel_size"] % found["nodes"]["count"] == 0
+        assert found["tensor_parallel_size"] <= cards * found["nodes"]["count"]
+
+
+@QUICK
 @given(
     anything=JSON,
-    where=st.sampled_from(["config", "gpus", "weights", "settings", "workload", "extra_args", "hf_quant_config", "sglang_version"]),
+    where=st.sampled_from(
+        [
+            "config",
+            "drafter_config",
+            "extra_args",
+            "gpus",
+            "hf_quant_config",
+            "nodes",
+            "settings",
+            "sglang_version",
+            "tensor_parallel_size",
+            "weights",
+            "workload",
+        ]
+    ),
 )
 def test_anything_anywhere(anything, where):
     arguments = {"config": CONFIGS["Qwen3.6-27B"], "sglang_version": "0.5.11", "gpus": [H200], where: anything}
@@ -148,22 +208,47 @@ def test_anything_anywhere(anything, where):
 @given(
     memory=st.integers(10_000, 200_000),
     more=st.integers(1, 60_000),
-    name=st.sampled_from(["Qwen3.6-27B", "Qwen3.5-0.8B", "Qwen3-8B", "SmolLM2"]),
+    name=st.sampled_from(
+        [
+            "Falcon-H1-0.5B-Instruct",
+            "Kimi-Linear-48B-A3B-Instruct",
+            "LFM2-1.2B-finetune",
+            "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+            "Qwen3-8B",
+            "Qwen3.5-0.8B",
+            "Qwen3.6-27B",
+            "Qwen3.6-27B with a drafter",
+            "SmolLM2",
+            "gpt-oss-20b",
+        ]
+    ),
     version=st.sampled_from(RELEASES),
     size=st.sampled_from([1, 2, 4]),
     context=st.sampled_from([512, 8192, 32768]),
     concurrency=st.none() | st.integers(1, 300),
+    profile=st.sampled_from(["balanced", "low-latency", "throughput"]),
 )
-def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version, size, context, concurrency):
+def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version, size, context, concurrency, profile):
+    name, _with, drafted = name.partition(" with ")
     values = SMOLLM2 if name == "SmolLM2" else CONFIGS[name]
-    load = {"context_tokens": min(context, 8192) if name == "SmolLM2" else context}
+    load = {"context_tokens": min(context, 8192), "profile": profile}
+    settings = {"speculative_draft_model_path": "/srv/drafter"} if drafted else {}
     if concurrency:
         load["concurrency"] = concurrency
     size = 1 if name == "SmolLM2" else size
 
     def running(mib):
         card = {"name": "card", "memory_mib": mib, "compute_capability": "8.6"}
-        found = launch_plan(values, version, [card] * size, weights=HEADERS, workload=load)
+        found = launch_plan(
+            values,
+            version,
+            [card] * size,
+            weights=HEADERS,
+            workload=load,
+            settings=settings,
+            tensor_parallel_size=size,
+            drafter_config=DFLASH if drafted else None,
+        )
         return found["memory"]["per_rank"]["max_running_requests"] if found["memory"]["fits"] else 0
 
     assert running(memory + more) >= running(memory)
