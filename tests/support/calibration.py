@@ -11,6 +11,7 @@ import copy
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Optional
 
@@ -21,7 +22,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import Fie
 from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Split
 from ansible_collections.inference.sglang.plugins.module_utils._releases import release_of
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculate
-from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, rank_weights
+from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, RankWeights, rank_weights
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 H200_MIB = 143771
@@ -39,6 +40,7 @@ _LINES = {
 }
 
 
+@cache
 def profile_of(shape: str) -> ModelProfile:
     """The 27B's profile, or that of the small checkpoint with MTP tensors."""
     config = copy.deepcopy(json.loads((DATA / "models" / "Qwen3.6-27B.json").read_text()))
@@ -48,6 +50,12 @@ def profile_of(shape: str) -> ModelProfile:
         text.update(linear_num_value_heads=16, linear_num_key_heads=8, max_position_embeddings=32768, layer_types=text["layer_types"][:8])
         config["vision_config"].update(depth=2, hidden_size=288, intermediate_size=1024, num_heads=4, out_hidden_size=1024)
     return profile_model(config)
+
+
+@cache
+def weights_of(shape: str, cards: int) -> RankWeights:
+    """Weights of one rank, by config.json alone."""
+    return rank_weights(profile_of(shape), cards, Evidence("none", None))
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ def predict(start: Start, constants: Optional[Calibration] = None) -> dict[str, 
         profile = profile_of(start.shape)
         settings = Fields({"mamba_scheduler_strategy": start.strategy} if start.strategy else {}, "settings")
         speculation = speculate(profile, RELEASE, start.steps > 0, settings, start.steps or 3)
-        weights = rank_weights(profile, start.cards, Evidence("none", None))
+        weights = weights_of(start.shape, start.cards)
         setup = _memory.make_setup(profile, RELEASE, settings, start.cards, H200_MIB, start.available, weights, speculation, 1)
         sized = _memory.size_with(setup, start.fraction, Split(start.running_cap, start.ratio))
     finally:
@@ -148,7 +156,7 @@ def _sizing_row(start: Start) -> tuple[list[float], float]:
     cell = _cells.token_bytes(profile, start.cards, 2, profile.layers.count("full_attention"))
     reserved = slot * (start.running_cap or 0) * (start.steps + 1) if start.steps else 0
     rest = (start.measured["tokens"] * cell + start.measured["slots"] * slot + reserved) / GIB
-    weights = rank_weights(profile, start.cards, Evidence("none", None)).target / GIB
+    weights = weights_of(start.shape, start.cards).target / GIB
     before = start.available if start.available is not None else _before(start.cards)
     return [weights, 1.0, 1.0 - start.fraction], before - weights - before * (1.0 - start.fraction) - rest
 
@@ -206,6 +214,51 @@ def errors(start: Start, constants: Optional[Calibration] = None) -> dict[str, f
     return result
 
 
+SHOWN = 16.44
+"""GiB free after the pools, as the log of the two RTX A6000 showed it: their capacity, and whatever was on its command line."""
+A6000_MIB = 49140
+
+
+@cache
+def _story_rank(steps: int, available: float) -> _memory.Setup:
+    profile, settings = profile_of("27b"), Fields({}, "settings")
+    weights = rank_weights(profile, 2, Evidence("none", None))
+    return _memory.make_setup(
+        profile, RELEASE, settings, 2, A6000_MIB, available, weights, speculate(profile, RELEASE, True, settings, steps), 1
+    )
+
+
+def story(fraction: float, cap: int, steps: int, available: float) -> _memory.Sized:
+    """One (fraction, request cap) pair on two cards of 48 GB with so many GiB free when the weights begin to load."""
+    return _memory.size_with(_story_rank(steps, available), fraction, Split(cap, 0.9))
+
+
+def pairs(steps: int, available: float, within: float = 0.02) -> list[tuple[int, float, _memory.Sized]]:
+    """For each request cap the fraction that leaves what was shown, where there is one."""
+    found = []
+    for cap in range(4, 52, 4):
+        tried = []
+        for thousandth in range(1000, 1800):
+            sized = story(thousandth / 2000, cap, steps, available)
+            if sized.pools.works:
+                tried.append((abs(sized.free_after_pools - SHOWN), thousandth / 2000, sized))
+        if tried:
+            gap, fraction, sized = min(tried, key=lambda item: item[0])
+            if gap <= within:
+                found.append((cap, fraction, sized))
+    return found
+
+
+def _story_tables() -> None:
+    for available in (46.23, 47.1):
+        for steps in (1, 3):
+            print(f"\n{available} GiB free when the weights begin to load, MTP {steps}/1/{steps + 1}\n")
+            print("| --max-running-requests | --mem-fraction-static | state slots | KV tokens | requests at once |")
+            print("| --- | --- | --- | --- | --- |")
+            for cap, fraction, sized in pairs(steps, available):
+                print(f"| {cap} | {fraction:.4f} | {sized.pools.slots} | {sized.pools.tokens:,} | {sized.pools.running} |")
+
+
 def _table(title: str, constants: dict[str, Optional[Calibration]]) -> None:
     print(f"\n{title}\n\n| start | weights | slots | KV tokens | requests | after pools | free after the start |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -224,6 +277,7 @@ def _table(title: str, constants: dict[str, Optional[Calibration]]) -> None:
 
 def main() -> None:
     """Print what docs/memory.md shows."""
+    _story_tables()
     every = starts()
     fitted = fit(every)
     print("| constant | in the plan | fitted to all starts |\n| --- | --- | --- |")

@@ -12,7 +12,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._releases import 
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculate
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, rank_weights
 
-from tests.support.calibration import FITTED, errors, fit, predict, profile_of, starts
+from tests.support.calibration import FITTED, SHOWN, errors, fit, pairs, predict, profile_of, starts, story
 
 STARTS = starts()
 NAMES = [start.name for start in STARTS]
@@ -84,3 +84,18 @@ def test_the_start_whose_draft_found_no_memory():
     """The pools fitted, the draft's own KV cache did not: torch asked for 15.80 GiB of 15.78."""
     start = next(start for start in STARTS if "out of memory" in start.name)
     assert predict(start)["lowest"] < 0
+
+
+@pytest.mark.parametrize("available", [46.23, 47.1])
+def test_the_pairs_that_would_show_16_44(available):
+    """A line of pairs, by either number of steps: one figure of a log cannot say which of them it was."""
+    for steps in (1, 3):
+        found = pairs(steps, available)
+        assert len(found) >= 9
+        assert all(abs(sized.free_after_pools - SHOWN) <= 0.02 for _cap, _fraction, sized in found)
+        fractions = [fraction for _cap, fraction, _sized in found]
+        assert fractions == sorted(fractions)
+        # What the engine picks by itself is not among them: its fraction, with the cap of 48 that it takes.
+        assert all(abs(fraction - 0.7167) > 0.05 for cap, fraction, _sized in found if cap == 48)
+    assert story(0.7167, 48, 1, available).free_after_pools > 18.5
+    assert not story(0.7167, 48, 3, available).pools.works
