@@ -30,7 +30,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._pools import Spl
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release, release_of
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import NUMBERS, Speculation, speculate
 from ansible_collections.inference.sglang.plugins.module_utils._state_cache import Reason
-from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, read_evidence
+from ansible_collections.inference.sglang.plugins.module_utils._weights import AGREEMENT, Evidence, read_evidence
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes, read_wishes, why_set
 from ansible_collections.inference.sglang.plugins.module_utils._workload import read_workload
 
@@ -345,6 +345,12 @@ def _memory_warnings(case: Case, found: Answer) -> list[str]:
     sized, load = found.sized, case.workload
     if not found.weights.certain:
         notes.append("The numbers for memory are provisional: " + found.why + "; they reckon with one byte a value.")
+    disagreement = found.weights.disagreement
+    if disagreement is not None and abs(disagreement) > AGREEMENT:
+        notes.append(
+            f"The shards hold {disagreement:+.1%} of what config.json's shapes give: not this config's weights, or partly in another type. "
+            "The plan reckons with the shards."
+        )
     if found.fits is False:
         notes.append(f"Does not fit: {found.why}.")
     keep = round(keep_free(found.setup), 2)

@@ -74,11 +74,11 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _check_index(index: dict[str, str], found: dict[str, list[Tensor]]) -> list[str]:
+def _check_index(index: dict[str, str], found: dict[str, list[Tensor]], layers: Optional[int]) -> list[str]:
     """Ghosts: tensors of the index that are in no shard. Only those of the MTP layer can be done without."""
     held = {tensor.name for tensors in found.values() for tensor in tensors}
     ghosts = sorted(name for name in index if name not in held)
-    needed = [name for name in ghosts if not is_mtp(name)]
+    needed = [name for name in ghosts if not is_mtp(name, layers)]
     if needed:
         raise SglangError(
             "The weights' index names tensors that no shard holds.",
@@ -97,7 +97,15 @@ def _shards(directory: str, present: list[str], index: Optional[dict[str, str]])
     return sorted(set(index.values()))
 
 
-def read_weights(directory: str) -> dict[str, Any]:
+def layers_of(config: Optional[dict[str, Any]]) -> Optional[int]:
+    """How many layers the model proper has, where config.json says it plainly."""
+    values = config or {}
+    text = values.get("text_config")
+    number = (text if isinstance(text, dict) else values).get("num_hidden_layers")
+    return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+
+
+def read_weights(directory: str, layers: Optional[int] = None) -> dict[str, Any]:
     """What the shards say about themselves; evidence tells how sure that is: headers, index or none."""
     present = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors"))
     indexes = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors.index.json"))
@@ -110,7 +118,7 @@ def read_weights(directory: str) -> dict[str, Any]:
     if not set(shards) & set(present):
         if index is None:
             return {"evidence": "none", **nothing}
-        return {"evidence": "index", **nothing, "mtp_tensors": sum(1 for name in index if is_mtp(name)), "shards": shards}
+        return {"evidence": "index", **nothing, "mtp_tensors": sum(1 for name in index if is_mtp(name, layers)), "shards": shards}
     missing = sorted(set(shards) - set(present))
     if missing:
         raise SglangError(
@@ -123,9 +131,9 @@ def read_weights(directory: str) -> dict[str, Any]:
     tensors = [tensor for name in shards for tensor in found[name]]
     return {
         "evidence": "headers",
-        **summarise(tensors),
+        **summarise(tensors, layers),
         "shards": shards,
-        "ghosts": _check_index(index, found) if index is not None else [],
+        "ghosts": _check_index(index, found, layers) if index is not None else [],
         "unlisted": sorted(set(present) - set(shards)),
     }
 
@@ -147,7 +155,7 @@ def read_model(directory: str, headers: bool = True) -> dict[str, Any]:
             next_step="Check the path; a repository with adapters or GGUF files only cannot be served.",
         )
     try:
-        weights = read_weights(directory) if headers else None
+        weights = read_weights(directory, layers_of(config)) if headers else None
     except OSError as error:
         raise SglangError(f"{directory} cannot be read.", found=error.strerror or "", wanted="read permission for this user") from None
     return {

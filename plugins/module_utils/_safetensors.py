@@ -130,39 +130,49 @@ def parse_header(name: str, header: bytes, file_size: int) -> list[Tensor]:
     return tensors
 
 
-def is_mtp(name: str) -> bool:
-    """Whether a tensor belongs to the MTP layer, as the engine's loader decides it."""
-    return any(part == "mtp" or part.startswith("mtp_") for part in name.split("."))
+def is_mtp(name: str, layers: Optional[int] = None) -> bool:
+    """Whether a tensor belongs to an MTP layer.
+
+    By its name, as the engine's loader of the Qwen family decides it; or, with the number of layers known, by a layer's number beyond
+    them: DeepSeek, GLM and MiMo keep theirs behind the last one (SGLang 0.5.11 models/deepseek_nextn.py).
+    """
+    parts = name.split(".")
+    if any(part == "mtp" or part.startswith("mtp_") for part in parts):
+        return True
+    if layers is None or "layers" not in parts[:-1]:
+        return False
+    number = parts[parts.index("layers") + 1]
+    return number.isdigit() and len(number) < 6 and int(number) >= layers
 
 
-def group_of(name: str) -> str:
+def group_of(name: str, layers: Optional[int] = None) -> str:
     """text, embedding, lm_head, vision or mtp."""
-    if is_mtp(name):
-        return "mtp"
     short = name
-    for prefix in ("model.", "language_model.", "model."):
+    for prefix in ("model.", "language_model.", "model.", "backbone."):
         short = short[len(prefix) :] if short.startswith(prefix) else short
-    if short.startswith(_VISION):
+    # A vision tower's layers have numbers of their own, and may be more than the text's.
+    if short.startswith(_VISION) and not is_mtp(name):
         return "vision"
-    if short.startswith("embed_tokens."):
+    if is_mtp(name, layers):
+        return "mtp"
+    if short.startswith(("embed_tokens.", "embeddings.")):
         return "embedding"
     if short.startswith("lm_head."):
         return "lm_head"
     return "text"
 
 
-def summarise(tensors: list[Tensor]) -> dict[str, Any]:
-    """Bytes by group and by type, and the MTP tensors' number."""
+def summarise(tensors: list[Tensor], layers: Optional[int] = None) -> dict[str, Any]:
+    """Bytes by group and by type, and the MTP tensors' number; `layers` are those of the model proper, where config.json was read."""
     groups = dict.fromkeys(("text", "embedding", "lm_head", "vision", "mtp"), 0)
     dtypes: dict[str, int] = {}
+    count = 0
     for tensor in tensors:
-        groups[group_of(tensor.name)] += tensor.size
+        group = group_of(tensor.name, layers)
+        groups[group] += tensor.size
+        count += group == "mtp"
         dtypes[tensor.dtype] = dtypes.get(tensor.dtype, 0) + tensor.size
-    return {
-        "mtp_tensors": sum(1 for tensor in tensors if is_mtp(tensor.name)),
-        "bytes_by_group": groups,
-        "dtypes": dict(sorted(dtypes.items())),
-    }
+    return {"mtp_tensors": count, "bytes_by_group": groups, "dtypes": dict(sorted(dtypes.items()))}
 
 
 def read_index(name: str, text: str) -> dict[str, str]:

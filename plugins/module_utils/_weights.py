@@ -193,6 +193,8 @@ def _disagreement(profile: ModelProfile, evidence: Evidence, widths: _Widths) ->
         if not found:
             continue  # a part that was left out of the checkpoint (MTP, the vision tower) is no disagreement on shapes
         tensors = [tensor for tensor in model_tensors(profile, 1) if tensor.group == name and tensor.kind != "copy"]
+        if not tensors:
+            continue  # the MTP layers of other families, which no plan uses
         computed += _sum(tensors, widths, 1) * (stored / widths.plain if profile.quantization is None else 1.0)
         real += found
     return real / computed - 1 if computed else None

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory plan against recorded starts: what each log says, what is predicted for its command, and the constants that were fitted.
 
-python -m tests.support.calibration   prints the tables of docs/memory.md (from the checkout's root, with .collections on PYTHONPATH)
+PYTHONPATH=.:.collections python -m tests.support.calibration   writes the tables of docs/memory.md, from the checkout's root.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._speculative impo
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, RankWeights, rank_weights
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "memory.md"
 H200_MIB = 143771
 RELEASE = release_of("0.5.11")
 _LINES = {
@@ -249,57 +250,90 @@ def pairs(steps: int, available: float, within: float = 0.02) -> list[tuple[int,
     return found
 
 
-def _story_tables() -> None:
-    for available in (46.23, 47.1):
-        for steps in (1, 3):
-            print(f"\n{available} GiB free when the weights begin to load, MTP {steps}/1/{steps + 1}\n")
-            print("| --max-running-requests | --mem-fraction-static | state slots | KV tokens | requests at once |")
-            print("| --- | --- | --- | --- | --- |")
-            for cap, fraction, sized in pairs(steps, available):
-                print(f"| {cap} | {fraction:.4f} | {sized.pools.slots} | {sized.pools.tokens:,} | {sized.pools.running} |")
+def _rows(head: str, rows: list[str]) -> str:
+    return "\n".join([head, "|" + " --- |" * head.count("|", 1), *rows])
 
 
-def _table(title: str, constants: dict[str, Optional[Calibration]]) -> None:
-    print(f"\n{title}\n\n| start | weights | slots | KV tokens | requests | after pools | free after the start |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for start in starts():
-        found, said, wrong = predict(start, constants.get(start.name)), start.measured, errors(start, constants.get(start.name))
+def _story_table(available: float) -> str:
+    head = (
+        "| `--max-running-requests` | fraction with MTP 1/1/2 | slots, tokens, at once | fraction with MTP 3/1/4 | slots, tokens, at once |"
+    )
+    columns = [{cap: (fraction, sized) for cap, fraction, sized in pairs(steps, available)} for steps in (1, 3)]
+    rows = []
+    for cap in sorted({cap for column in columns for cap in column}):
+        cells = []
+        for column in columns:
+            fraction, sized = column.get(cap, (None, None))
+            pools = sized.pools if sized is not None else None
+            cells += [f"{fraction:.4f}", f"{pools.slots}, {pools.tokens:,}, {pools.running}"] if pools else ["none", "-"]
+        rows.append(f"| {cap} | " + " | ".join(cells) + " |")
+    return _rows(head, rows)
 
-        def cell(key: str, form: str, said: dict[str, float] = said, found: dict[str, float] = found) -> str:
-            return f"{found[key]:{form}} / {said[key]:{form}}" if key in said else "-"
 
-        tokens = f"{cell('tokens', ',.0f')} ({wrong['tokens']:+.2%})" if "tokens" in wrong else "-"
-        print(
-            f"| {start.name} | {cell('weights', '.2f')} | {cell('slots', '.0f')} | {tokens} | {cell('running', '.0f')} "
-            f"| {cell('after_pools', '.2f')} | {cell('free', '.2f')} |"
-        )
+def _start_row(start: Start, constants: Optional[Calibration]) -> str:
+    found, said, wrong = predict(start, constants), start.measured, errors(start, constants)
+
+    def cell(key: str, form: str) -> str:
+        return f"{found[key]:{form}} / {said[key]:{form}}" if key in said else "-"
+
+    tokens = f"{cell('tokens', ',.0f')} ({wrong['tokens']:+.2%})" if "tokens" in wrong else "-"
+    cells = [cell("weights", ".2f"), cell("slots", ".0f"), tokens, cell("running", ".0f"), cell("after_pools", ".2f"), cell("free", ".2f")]
+    return f"| {start.name} | " + " | ".join(cells) + " |"
+
+
+def _left_out(title: str, every: list[Start], left: list[Start]) -> str:
+    constants = fit([start for start in every if start not in left])
+    worst: dict[str, float] = {}
+    for start in left:
+        for name, wrong in errors(start, constants).items():
+            worst[name] = max(worst.get(name, 0.0), abs(wrong))
+    cells = [
+        f"{worst['slots']:.0f}",
+        f"{worst['running']:.0f}",
+        f"{worst['tokens']:.2%}",
+        f"{worst['weights']:.2%}",
+        f"{worst['free']:.2f}",
+    ]
+    return f"| {title} | {len(left)} | " + " | ".join(cells) + " |"
+
+
+def blocks() -> dict[str, str]:
+    """The tables of docs/memory.md by the name of their place."""
+    every = starts()
+    fitted = fit(every)
+    head = "| start | weights, GiB | state slots | KV tokens | requests | free after the pools, GiB | free after the start, GiB |"
+    groups = [("the 0.6 B checkpoint", [s for s in every if s.shape == "tiny"]), ("two cards", [s for s in every if s.cards == 2])]
+    return {
+        "constants": _rows(
+            "| constant | in the plan | fitted to all starts |",
+            [f"| `{name}` | {getattr(_memory.CALIBRATION, name):g} | {getattr(fitted, name):.4g} |" for name in FITTED],
+        ),
+        "in sample": _rows(head, [_start_row(start, None) for start in every]),
+        "leave one out": _rows(head, [_start_row(start, fit([other for other in every if other is not start])) for start in every]),
+        "left out": _rows(
+            "| predicted without having seen | starts | slots | requests | KV tokens | weights | free memory, GiB |",
+            [_left_out(title, every, left) for title, left in groups],
+        ),
+        "story 46.23": _story_table(46.23),
+        "story 47.1": _story_table(47.1),
+    }
+
+
+def filled(text: str) -> str:
+    """docs/memory.md with its tables as they are computed now."""
+    for name, table in blocks().items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        before, _begin, rest = text.partition(begin)
+        _old, _end, after = rest.partition(end)
+        if not _begin or not _end:
+            raise SystemExit(f"docs/memory.md has no place for {name}")
+        text = f"{before}{begin}\n{table}\n{end}{after}"
+    return text
 
 
 def main() -> None:
-    """Print what docs/memory.md shows."""
-    _story_tables()
-    every = starts()
-    fitted = fit(every)
-    print("| constant | in the plan | fitted to all starts |\n| --- | --- | --- |")
-    for name in FITTED:
-        print(f"| `{name}` | {getattr(_memory.CALIBRATION, name):g} | {getattr(fitted, name):.4g} |")
-    _table("In sample (the plan's own constants): predicted / measured", {})
-    out = {start.name: fit([other for other in every if other is not start]) for start in every}
-    _table("Leave one out: constants fitted without the start", out)
-    for title, key in (("shape", lambda s: s.shape), ("number of cards", lambda s: str(s.cards))):
-        for value in sorted({key(start) for start in every}):
-            rest = [start for start in every if key(start) != value]
-            try:
-                constants = fit(rest)
-            except ZeroDivisionError:
-                print(f"\nwithout {title} {value}: too few starts are left to fit every constant")
-                continue
-            worst: dict[str, float] = {}
-            for start in every:
-                if key(start) == value:
-                    for name, wrong in errors(start, constants).items():
-                        worst[name] = max(worst.get(name, 0.0), abs(wrong))
-            print(f"\nwithout {title} {value}: worst errors", {name: round(wrong, 4) for name, wrong in worst.items()})
+    """Write the tables of docs/memory.md."""
+    DOCUMENT.write_text(filled(DOCUMENT.read_text()))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._releases import 
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculate
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, rank_weights
 
-from tests.support.calibration import FITTED, SHOWN, errors, fit, pairs, predict, profile_of, starts, story
+from tests.support.calibration import DOCUMENT, FITTED, SHOWN, errors, filled, fit, pairs, predict, profile_of, starts, story
 
 STARTS = starts()
 NAMES = [start.name for start in STARTS]
@@ -99,3 +99,9 @@ def test_the_pairs_that_would_show_16_44(available):
         assert all(abs(fraction - 0.7167) > 0.05 for cap, fraction, _sized in found if cap == 48)
     assert story(0.7167, 48, 1, available).free_after_pools > 18.5
     assert not story(0.7167, 48, 3, available).pools.works
+
+
+def test_the_document_says_what_is_computed():
+    """Run python -m tests.support.calibration when this fails."""
+    text = DOCUMENT.read_text()
+    assert filled(text) == text

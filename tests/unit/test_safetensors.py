@@ -271,3 +271,22 @@ def test_indexes_that_cannot_be_used(text):
 )
 def test_groups(name, group):
     assert group_of(name) == group
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("model.layers.60.mlp.gate.weight", "text"),
+        ("model.layers.61.eh_proj.weight", "mtp"),
+        ("model.layers.61.embed_tokens.weight", "mtp"),
+        ("model.layers.61.shared_head.head.weight", "mtp"),
+        ("model.vision_tower.encoder.layers.99.mlp.weight", "vision"),
+        ("backbone.embeddings.weight", "embedding"),
+        ("backbone.layers.5.mixer.in_proj.weight", "text"),
+        ("model.layers.x.mlp.weight", "text"),
+    ],
+)
+def test_layers_beyond_the_model_are_its_mtp_layers(name, group):
+    """DeepSeek, GLM and MiMo number them on; without the number of layers nobody can tell."""
+    assert group_of(name, 61) == group
+    assert (group_of(name) == "mtp") is False

@@ -18,7 +18,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._weights import (
     read_evidence,
 )
 
-from tests.unit.core_helpers import EXPECTED, config, hf_quant, names
+from tests.unit.core_helpers import EXPECTED, config, hf_quant, names, plan
 
 COUNTED = json.loads((EXPECTED / "parameters.json").read_text())["models"]
 PUBLISHED = json.loads((EXPECTED / "checkpoints.json").read_text())["models"]
@@ -75,6 +75,21 @@ def test_headers_that_disagree_with_the_config_are_noticed():
     assert abs(rank_weights(profile, 1, read_evidence({**weights, "bytes_by_group": without})).disagreement) < 1e-6
     other = {**real, "text": int(real["text"] * 0.97)}
     assert rank_weights(profile, 1, read_evidence({**weights, "bytes_by_group": other})).disagreement < -AGREEMENT
+
+
+def test_a_plan_says_when_they_disagree():
+    real = {name: int(2 * values) for name, values in group_values(profile_model(config("Qwen3.6-27B"))).items()}
+    weights = {"evidence": "headers", "mtp_tensors": 15, "bytes_by_group": real}
+    assert not any("config.json's shapes" in text for text in plan(weights=weights)["warnings"])
+    other = {**weights, "bytes_by_group": {**real, "text": int(real["text"] * 0.9)}}
+    assert any("config.json's shapes" in text for text in plan(weights=other)["warnings"])
+
+
+def test_mtp_layers_that_no_plan_uses_are_no_disagreement():
+    profile = profile_model(config("DeepSeek-V3"))
+    real = {"text": int(checkpoint_bytes(profile)) - 4 * 926679040, "embedding": 2 * 926679040, "lm_head": 2 * 926679040, "mtp": 15 << 30}
+    found = rank_weights(profile, 8, read_evidence({"evidence": "headers", "mtp_tensors": 1, "bytes_by_group": real}))
+    assert abs(found.disagreement) < AGREEMENT
 
 
 def test_the_allocator_by_hand():
