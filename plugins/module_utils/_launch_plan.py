@@ -9,11 +9,11 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
 from ansible_collections.inference.sglang.plugins.module_utils._alternatives import alternatives
+from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION_SOURCE
 from ansible_collections.inference.sglang.plugins.module_utils._drafter import read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu, read_gpus
 from ansible_collections.inference.sglang.plugins.module_utils._memory import (
-    CALIBRATION_SOURCE,
     THROUGHPUT,
     Sized,
     Workload,

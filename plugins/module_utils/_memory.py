@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _cells
+from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
 from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Pools, Shapes, Split, demand, divide, ratio_for
@@ -19,46 +20,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._weights import R
 WINDOW_SHARE = 0.8
 """Tokens of the sliding layers' pool for each of the full ones': --swa-full-tokens-ratio's default in every release so far."""
 KV_BYTES = {"fp8_e5m2": 1, "fp8_e4m3": 1, "bf16": 2, "bfloat16": 2}
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Constants that no formula gives (GiB unless said): fitted to recorded starts of two shapes on H200s, SGLang 0.5.11.
-
-    tests/support/calibration.py fits them again and measures what they are worth on starts that were left out of the fit.
-    """
-
-    card_reserve: float = 0.60
-    """Of nvidia-smi's total, what CUDA does not show."""
-    context: float = 0.58
-    """CUDA context and the process's first buffers, before the group starts."""
-    group_single: float = 0.09
-    group_many: float = 0.94
-    """NCCL and its buffers: of 47.75 GiB free, 46.23 were left to each of two ranks."""
-    measured_before: float = 0.0636
-    """The engine's measure of free memory that the fraction is of, above what it logs when the weights begin to load."""
-    overhead: float = 0.010
-    overhead_share: float = 0.00085
-    """Taken beside the weights until the pools are sized: a part for the process, and a share of the weights."""
-    workspace: float = 0.09
-    graph_base: float = 0.08
-    """CUDA graphs, beside one row of logits and one state in four bytes a token (which the two shapes agree on)."""
-    draft_graph_base: float = 0.09
-    draft_graph_hidden: float = 390.0
-    """Bytes a token for each value of the hidden size, beside a row of logits."""
-    # The margin that a plan keeps free after the start, beside the activations.
-    runtime: float = 0.5
-    vision: float = 1.5
-    margin: float = 2.0
-    margin_share: float = 0.04
-    load_margin: float = 0.5
-    highest_fraction: float = 0.88
-    """The highest fraction that was measured under load."""
-    lowest_fraction: float = 0.1
-
-
-CALIBRATION = Calibration()
-CALIBRATION_SOURCE = "measured on one and two H200, SGLang 0.5.11"
 
 
 PROFILES = ("balanced", "low-latency", "throughput")
@@ -94,6 +55,7 @@ class Setup:
     has_vision: bool
     reserve: float
     graph_requests: int
+    piecewise: float
     graph_token: float
     """GiB of the target's CUDA graphs for each token of the largest batch."""
     draft_graph_token: float
@@ -249,6 +211,11 @@ def _draft_cell(profile: ModelProfile, release: Release, size: int, width: int, 
     return own, -(-token * (layers + drafter.layers) // layers)
 
 
+def beside_gib(weights: RankWeights) -> float:
+    """Taken beside the weights until the pools are sized."""
+    return CALIBRATION.overhead + CALIBRATION.overhead_vision * weights.vision / GIB
+
+
 def make_setup(
     profile: ModelProfile,
     release: Release,
@@ -268,7 +235,7 @@ def make_setup(
     drafter = speculation.drafter
     draft_bytes, own_bytes = drafter.rank_bytes(profile, size) if drafter else (weights.draft, weights.draft_own_embedding)
     draft = draft_bytes / GIB if speculation.enabled else 0.0
-    after = before - weights.target / GIB * (1 + constants.overhead_share) - constants.overhead
+    after = before - weights.target / GIB - beside_gib(weights)
     own_embedding = own_bytes / GIB if speculation.enabled else 0.0
     if release.draft_counted_first:
         # The draft is loaded before the pools are sized, and its own embedding and head are given back only after that:
@@ -277,6 +244,8 @@ def make_setup(
     chunk = settings.integer("chunked_prefill_size", -1, 1 << 20)
     if chunk is not None and chunk <= 0:
         chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
+    # With a vision tower the engine leaves them out (SGLang 0.5.11 server_args.py, piecewise graphs of multimodal models).
+    no_pieces = profile.vision is not None or any(settings.boolean(key) for key in ("disable_piecewise_cuda_graph", "disable_cuda_graph"))
     own = settings.integer(release.graph_requests_option, 1, 1 << 16)
     return Setup(
         shapes=make_shapes(profile, release, settings, size, speculation, page_size),
@@ -290,25 +259,31 @@ def make_setup(
         has_vision=profile.vision is not None,
         reserve=release.multimodal_reserve_mib / 1024 if profile.vision is not None else 0.0,
         graph_requests=own or graph_reach(release, memory_mib, size),
+        piecewise=0.0 if no_pieces else constants.piecewise,
         graph_token=graph_token_bytes(profile, size) / GIB,
-        draft_graph_token=(4.0 * profile.vocab_size + constants.draft_graph_hidden * profile.hidden_size) / GIB,
+        draft_graph_token=(logits_bytes(profile, size) + constants.draft_graph_hidden * profile.hidden_size) / GIB,
         counted_first=release.draft_counted_first,
     )
 
 
+def logits_bytes(profile: ModelProfile, size: int) -> float:
+    """A row of logits in four bytes; with several ranks beside the gathered halves that it is made of."""
+    return 4.0 * profile.vocab_size * (CALIBRATION.gathered if size > 1 else 1.0)
+
+
 def graph_token_bytes(profile: ModelProfile, size: int) -> float:
-    """A row of logits, and the state that a token is computed in: both in four bytes."""
+    """A row of logits, and the state that a token is computed in, in four bytes."""
     state = profile.state
-    values = float(profile.vocab_size)
+    values = 0.0
     if isinstance(state, GatedDeltaState):
-        values += state.value_heads / size * state.key_head_dim * state.value_head_dim
-    return 4.0 * values
+        values = state.value_heads / size * state.key_head_dim * state.value_head_dim
+    return logits_bytes(profile, size) + 4.0 * values
 
 
 def graphs_gib(setup: Setup, running: int) -> tuple[float, float]:
     """CUDA graphs of the target and of the draft."""
     tokens = min(running, setup.graph_requests) * max(1, setup.shapes.draft_tokens)
-    target = CALIBRATION.graph_base + setup.graph_token * tokens
+    target = CALIBRATION.graph_base + setup.graph_token * tokens + setup.piecewise
     draft = CALIBRATION.draft_graph_base + setup.draft_graph_token * tokens if setup.draft_graphs else 0.0
     return target, draft
 

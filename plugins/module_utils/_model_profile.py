@@ -68,10 +68,12 @@ class Vision:
     patch_values: int
     positions: int
     merge: int
+    mergers: int
+    """The last merger, and one for each layer whose states go into the text's first layers (deepstack)."""
 
 
 # What the engine builds for a wrapped model whose config.json describes no tower: SGLang 0.5.11 configs/qwen3_vl.py:8-24.
-_DEFAULT_VISION = Vision(27, 16, 1152, 4304, 3584, 3 * 2 * 16 * 16, 2304, 2)
+_DEFAULT_VISION = Vision(27, 16, 1152, 4304, 3584, 3 * 2 * 16 * 16, 2304, 2, 4)
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,7 @@ def _vision(config: Fields) -> Vision:
         patch_values=values,
         positions=fields.integer("num_position_embeddings", 0, _MAXIMUM_SIZE) or 0,
         merge=fields.integer("spatial_merge_size", 1, 64) or 1,
+        mergers=1 + min(depth, len(fields.list("deepstack_visual_indexes") or [])),
     )
 
 

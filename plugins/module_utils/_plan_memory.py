@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _memory
+from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION
 from ansible_collections.inference.sglang.plugins.module_utils._memory import Setup, Sized, Workload
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
@@ -139,7 +140,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     rows = [
         ("free before the weights load", setup.before),
         ("weights and rotary cache, as the allocator rounds them", -weights),
-        ("beside the weights", -_memory.CALIBRATION.overhead - weights * _memory.CALIBRATION.overhead_share),
+        ("beside the weights", -_memory.beside_gib(found.weights)),
     ]
     if setup.counted_first and setup.draft:
         rows.append(("draft weights, with their own embedding and head", -setup.draft - setup.draft_embedding))
@@ -151,7 +152,7 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     cell = shapes.held_bytes
     rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
     rows.append((f"table of {pools.running} requests", -pools.running * setup.table_row))
-    rows.append(("workspace and CUDA graphs", -(_memory.CALIBRATION.workspace + target_graphs + draft_graphs)))
+    rows.append(("workspace and CUDA graphs", -(CALIBRATION.workspace + target_graphs + draft_graphs)))
     if setup.draft and setup.counted_first:
         rows.append(("embedding and head of the draft, given back after the sizing", setup.draft_embedding))
     elif setup.draft:

@@ -188,9 +188,11 @@ def _vision(vision: Vision) -> Iterator[Tensor]:
     yield Tensor("vision", hidden * vision.intermediate_size, depth)
     yield Tensor("vision", 6 * hidden, depth, cut=False)  # two norms, and the biases that are not cut
     merged = hidden * vision.merge * vision.merge
-    yield Tensor("vision", merged * merged + merged)
-    yield Tensor("vision", merged * vision.out_hidden_size)
+    yield Tensor("vision", merged * merged + merged, vision.mergers)
+    yield Tensor("vision", merged * vision.out_hidden_size, vision.mergers)
     yield Tensor("vision", 2 * hidden + vision.out_hidden_size, 1, cut=False)
+    if vision.mergers > 1:  # their norms are of the merged width
+        yield Tensor("vision", 2 * merged + vision.out_hidden_size, vision.mergers - 1, cut=False)
 
 
 def _mtp(profile: ModelProfile, size: int) -> Iterator[Tensor]:

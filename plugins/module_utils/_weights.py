@@ -44,6 +44,8 @@ class RankWeights:
     note: str
     certain: bool = True
     disagreement: Optional[float] = None
+    vision: float = 0.0
+    """Bytes of the vision tower, which are part of the target's."""
 
 
 def read_evidence(weights: object) -> Evidence:
@@ -149,6 +151,7 @@ def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Op
     draft = [tensor for tensor in tensors if tensor.group == "mtp"]
     rotary = 4.0 * (profile.max_context or 0) * profile.rotary_dim
     taken, drafted = _taken(target, widths, size), _taken(draft, widths, size)
+    tower = _sum(target, widths, size, "vision")
     source, note, certain = "config", widths.note, widths.certain
     if evidence.kind == "headers" and evidence.bytes_by_group.get("text"):
         source, note, certain = "headers", "sizes of the tensors in the shard headers", True
@@ -156,7 +159,9 @@ def rank_weights(profile: ModelProfile, size: int, evidence: Evidence, dtype: Op
         # The rounding keeps its share.
         taken *= real / _sum(target, widths, size)
         drafted = drafted * real_draft / _sum(draft, widths, size) if draft else 0.0
-    return RankWeights(taken + rotary, drafted, _taken(own, widths, size), source, note, certain, _disagreement(profile, evidence, widths))
+    return RankWeights(
+        taken + rotary, drafted, _taken(own, widths, size), source, note, certain, _disagreement(profile, evidence, widths), tower
+    )
 
 
 def checkpoint_bytes(profile: ModelProfile) -> float:

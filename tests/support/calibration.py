@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _cells, _memory
-from ansible_collections.inference.sglang.plugins.module_utils._memory import Calibration
+from ansible_collections.inference.sglang.plugins.module_utils._calibration import Calibration
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
 from ansible_collections.inference.sglang.plugins.module_utils._pools import GIB, Split
@@ -29,6 +29,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "memory.md"
 H200_MIB = 143771
 RELEASE = release_of("0.5.11")
 _LINES = {
+    "before": r"Load weight begin\. avail mem=([\d.]+) GB",
     "weights": r"Load weight end\..*mem usage=([\d.]+) GB",
     "slots": r"max_mamba_cache_size: (\d+)",
     "tokens": r"KV Cache is allocated\. #tokens: (\d+)",
@@ -42,10 +43,11 @@ _LINES = {
 
 
 @cache
-def profile_of(shape: str) -> ModelProfile:
-    """The 27B's profile, or that of the small checkpoint with MTP tensors."""
-    config = copy.deepcopy(json.loads((DATA / "models" / "Qwen3.6-27B.json").read_text()))
-    if shape == "tiny":
+def profile_of(name: str) -> ModelProfile:
+    """A recorded model's profile, or that of the small checkpoint with MTP tensors."""
+    file = "Qwen3.6-27B" if name == "tiny" else name
+    config = copy.deepcopy(json.loads((DATA / "models" / f"{file}.json").read_text()))
+    if name == "tiny":
         text = config["text_config"]
         text.update(hidden_size=1024, num_hidden_layers=8, intermediate_size=2048, num_attention_heads=4, num_key_value_heads=2)
         text.update(linear_num_value_heads=16, linear_num_key_heads=8, max_position_embeddings=32768, layer_types=text["layer_types"][:8])
@@ -54,9 +56,9 @@ def profile_of(shape: str) -> ModelProfile:
 
 
 @cache
-def weights_of(shape: str, cards: int) -> RankWeights:
+def weights_of(name: str, cards: int) -> RankWeights:
     """Weights of one rank, by config.json alone."""
-    return rank_weights(profile_of(shape), cards, Evidence("none", None))
+    return rank_weights(profile_of(name), cards, Evidence("none", None))
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Start:
     """One recorded start: its command's numbers, and what its log measured."""
 
     name: str
-    shape: str
+    config: str
     cards: int
     available: Optional[float]
     fraction: float
@@ -72,7 +74,7 @@ class Start:
     running_cap: Optional[int]
     ratio: float
     steps: int
-    strategy: Optional[str]
+    settings: dict[str, Any]
     measured: dict[str, float]
 
 
@@ -97,12 +99,12 @@ def starts() -> list[Start]:
     for row in json.loads((DATA / "expected" / "starts.json").read_text()):
         fraction = row["fraction"]
         if fraction is None:  # left to the engine, whose rule is predicted too
-            fraction = _memory.engine_default_fraction(profile_of(row["shape"]), RELEASE, H200_MIB, row["cards"], row["steps"] > 0)
+            fraction = _memory.engine_default_fraction(profile_of(row["config"]), RELEASE, H200_MIB, row["cards"], row["steps"] > 0)
         measured = {**(_measured(row["log"]) if row["log"] else {}), **row.get("measured", {})}
         found.append(
             Start(
                 row["start"],
-                row["shape"],
+                row["config"],
                 row["cards"],
                 row.get("available"),
                 fraction,
@@ -110,7 +112,7 @@ def starts() -> list[Start]:
                 row["running_cap"],
                 row["ratio"],
                 row["steps"],
-                row.get("strategy"),
+                row.get("settings", {}),
                 measured,
             )
         )
@@ -122,10 +124,10 @@ def predict(start: Start, constants: Optional[Calibration] = None) -> dict[str, 
     kept = _memory.CALIBRATION
     _memory.CALIBRATION = constants or kept
     try:
-        profile = profile_of(start.shape)
-        settings = Fields({"mamba_scheduler_strategy": start.strategy} if start.strategy else {}, "settings")
+        profile = profile_of(start.config)
+        settings = Fields(start.settings, "settings")
         speculation = speculate(profile, RELEASE, start.steps > 0, settings, start.steps or 3)
-        weights = weights_of(start.shape, start.cards)
+        weights = weights_of(start.config, start.cards)
         setup = _memory.make_setup(profile, RELEASE, settings, start.cards, H200_MIB, start.available, weights, speculation, 1)
         sized = _memory.size_with(setup, start.fraction, Split(start.running_cap, start.ratio))
     finally:
@@ -152,14 +154,15 @@ def _solve(rows: list[list[float]], values: list[float]) -> list[float]:
 
 def _sizing_row(start: Start) -> tuple[list[float], float]:
     """What the two pools tell of the memory that was free when they were sized; see _pools._reserve_rule."""
-    profile = profile_of(start.shape)
-    slot = _cells.slot_bytes(profile, start.cards, "float32")
+    profile = profile_of(start.config)
+    slot = _cells.slot_bytes(profile, start.cards, _cells.state_dtype(profile, start.settings.get("mamba_ssm_dtype")))
     cell = _cells.token_bytes(profile, start.cards, 2, profile.layers.count("full_attention"))
     reserved = slot * (start.running_cap or 0) * (start.steps + 1) if start.steps else 0
     rest = (start.measured["tokens"] * cell + start.measured["slots"] * slot + reserved) / GIB
-    weights = weights_of(start.shape, start.cards).target / GIB
-    before = start.available if start.available is not None else _before(start.cards)
-    return [weights, 1.0, 1.0 - start.fraction], before - weights - before * (1.0 - start.fraction) - rest
+    held = weights_of(start.config, start.cards)
+    weights = held.target / GIB
+    before = start.measured.get("before", _before(start.cards))
+    return [held.vision / GIB, 1.0, 1.0 - start.fraction], before - weights - before * (1.0 - start.fraction) - rest
 
 
 def _before(cards: int) -> float:
@@ -179,7 +182,7 @@ def fit(among: list[Start]) -> Calibration:
     spent = [s.measured["after_pools"] - s.measured["captured_from"] for s in among if "captured_from" in s.measured]
     graphs, draft_rows, draft_values = [], [], []
     for start in among:
-        profile = profile_of(start.shape)
+        profile = profile_of(start.config)
         if "graphs" in start.measured:
             graphs.append(start.measured["graphs"] - _graph_tokens(start) * _memory.graph_token_bytes(profile, start.cards) / GIB)
         if "draft_graphs" in start.measured:
@@ -189,7 +192,7 @@ def fit(among: list[Start]) -> Calibration:
     base, hidden = _solve(draft_rows, draft_values)
     return replace(
         _memory.CALIBRATION,
-        overhead_share=share,
+        overhead_vision=share,
         overhead=overhead,
         measured_before=before,
         workspace=sum(spent) / len(spent),
@@ -199,7 +202,7 @@ def fit(among: list[Start]) -> Calibration:
     )
 
 
-FITTED = ("overhead_share", "overhead", "measured_before", "workspace", "graph_base", "draft_graph_base", "draft_graph_hidden")
+FITTED = ("overhead_vision", "overhead", "measured_before", "workspace", "graph_base", "draft_graph_base", "draft_graph_hidden")
 
 
 def errors(start: Start, constants: Optional[Calibration] = None) -> dict[str, float]:
@@ -222,7 +225,7 @@ A6000_MIB = 49140
 
 @cache
 def _story_rank(steps: int, available: float) -> _memory.Setup:
-    profile, settings = profile_of("27b"), Fields({}, "settings")
+    profile, settings = profile_of("Qwen3.6-27B"), Fields({}, "settings")
     weights = rank_weights(profile, 2, Evidence("none", None))
     return _memory.make_setup(
         profile, RELEASE, settings, 2, A6000_MIB, available, weights, speculate(profile, RELEASE, True, settings, steps), 1
@@ -287,6 +290,7 @@ def _left_out(title: str, every: list[Start], left: list[Start]) -> str:
     for start in left:
         for name, wrong in errors(start, constants).items():
             worst[name] = max(worst.get(name, 0.0), abs(wrong))
+    worst.setdefault("free", 0.0)
     cells = [
         f"{worst['slots']:.0f}",
         f"{worst['running']:.0f}",
@@ -302,7 +306,12 @@ def blocks() -> dict[str, str]:
     every = starts()
     fitted = fit(every)
     head = "| start | weights, GiB | state slots | KV tokens | requests | free after the pools, GiB | free after the start, GiB |"
-    groups = [("the 0.6 B checkpoint", [s for s in every if s.shape == "tiny"]), ("two cards", [s for s in every if s.cards == 2])]
+    groups = [
+        ("the 0.6 B checkpoint", [s for s in every if s.config == "tiny"]),
+        ("mixtures of experts", [s for s in every if "A3B" in s.config or "A10B" in s.config]),
+        ("two cards", [s for s in every if s.cards == 2]),
+        ("anything but the 27B", [s for s in every if s.config != "Qwen3.6-27B"]),
+    ]
     return {
         "constants": _rows(
             "| constant | in the plan | fitted to all starts |",
