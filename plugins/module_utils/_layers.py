@@ -50,6 +50,8 @@ class Layers:
     source: str
     total: int
     parallel: bool = False
+    order: tuple[str, ...] = ()
+    """Each layer's kind; empty where only their numbers are known."""
 
     def count(self, kind: str) -> int:
         """How many layers of one kind."""
@@ -59,7 +61,7 @@ class Layers:
 def _made(kinds: list[str], spelled: list[str], source: str, parallel: bool = False) -> Layers:
     counts = tuple((kind, kinds.count(kind)) for kind in KINDS)
     own = tuple((name, spelled.count(name)) for name in sorted(set(spelled)))
-    return Layers(counts, own, source, len(spelled), parallel)
+    return Layers(counts, own, source, len(spelled), parallel, tuple(kinds))
 
 
 def _unknown(key: str, value: object, fields: Fields, known: list[str]) -> SglangError:
@@ -126,6 +128,18 @@ def _from_kda(below: Fields, fields: Fields) -> Layers:
     return _made(kinds, own, "linear_attn_config (1-based)")
 
 
+def _from_indices(fields: Fields) -> Layers:
+    """LFM2's older spelling: the numbers of the attention layers, counted from 0; the others are convolutions."""
+    key = "full_attn_idxs"
+    total = fields.need_integer("num_hidden_layers", maximum=MAXIMUM_LAYERS)
+    values = fields.list(key) or []
+    if not values or any(isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < total for value in values):
+        raise fields.wrong(key, f"numbers of layers, from 0 to {total - 1}")
+    full = set(values)
+    own = ["full_attention" if index in full else "conv" for index in range(total)]
+    return _made([_LAYER_TYPES[name] for name in own], own, key)
+
+
 def _from_interval(fields: Fields, total: int) -> Layers:
     # The engine's own default when the key is absent: every fourth layer is full attention.
     interval = fields.integer("full_attention_interval", minimum=1, maximum=MAXIMUM_LAYERS) or 4
@@ -176,6 +190,8 @@ def _read(architecture: Architecture, fields: Fields) -> Layers:
         return _from_kda(kda, fields)
     if fields.has("layer_types"):
         return _from_words("layer_types", fields, _LAYER_TYPES)
+    if architecture.family == "short_conv" and fields.has("full_attn_idxs"):
+        return _from_indices(fields)
     if fields.has("hybrid_layer_pattern"):
         words = {0: ("full_attention", "full_attention"), 1: ("sliding_attention", "sliding_attention")}
         return _from_numbers("hybrid_layer_pattern", fields, words)

@@ -261,6 +261,8 @@ def profile_model(config: object, hf_quant_config: object = None) -> ModelProfil
     heads, kv_heads, head_dim, derived = _attention(text)
     experts, _key = text.first_integer(EXPERT_KEYS)
     mtp_layers, mtp_key = text.first_integer(_MTP_KEYS)
+    if mtp_key is None:
+        mtp_layers, mtp_key = top.first_integer(_MTP_KEYS)
     max_context, _key = text.first_integer(("max_position_embeddings", "model_max_length"), 1)
     tied = text.boolean("tie_word_embeddings")
     if tied is None:

@@ -11,6 +11,23 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import Fie
 
 
 @dataclass(frozen=True)
+class Rules:
+    """Which modules are quantised, and how: what is needed to size a mixed checkpoint without its shards."""
+
+    excluded: tuple[str, ...] = ()
+    """Names, shell patterns, or regular expressions behind `re:`, of modules that stay as they are."""
+    listed: tuple[tuple[str, str], ...] = ()
+    """Module -> algorithm, where a checkpoint lists those that are quantised."""
+    default: str = ""
+    """Algorithm of everything else."""
+    group: int = 0
+    """Values that share a scale."""
+    zero_points: bool = False
+    mtp_group: int = 0
+    """The same for the MTP layer, where it is quantised by a rule of its own."""
+
+
+@dataclass(frozen=True)
 class Quantization:
     """What the two files say; `source` names those that said something."""
 
@@ -21,6 +38,7 @@ class Quantization:
     kv_cache: Optional[str]
     mtp_unquantized: Optional[bool]
     source: str
+    rules: Rules
 
     @property
     def engine_method(self) -> str:
@@ -35,6 +53,7 @@ class Quantization:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as the filters return it."""
         values = asdict(self)
+        del values["rules"]
         values["weight_block"] = list(self.weight_block) if self.weight_block else None
         values["engine_method"] = self.engine_method
         return values
@@ -68,6 +87,59 @@ def _kv_cache(fields: Fields) -> Optional[str]:
     return None
 
 
+def _names(fields: Optional[Fields]) -> tuple[str, ...]:
+    for key in ("exclude_modules", "ignore", "modules_to_not_convert"):
+        values = fields.list(key) if fields is not None else None
+        if values is not None:
+            return tuple(value for value in values if isinstance(value, str))
+    return ()
+
+
+def _listed(fields: Optional[Fields]) -> tuple[tuple[str, str], ...]:
+    below = fields.mapping("quantized_layers") if fields is not None else None
+    found = []
+    for name, value in (below.values if below is not None else {}).items():
+        algorithm = value.get("quant_algo") if isinstance(value, dict) else None
+        if isinstance(algorithm, str):
+            found.append((name, algorithm.upper()))
+    return tuple(found)
+
+
+def _int4(fields: Fields) -> Rules:
+    """compressed-tensors' packed integers: one group for every linear layer, and perhaps one for the MTP layer."""
+    groups = fields.mapping("config_groups")
+    size = mtp = 0
+    zero_points = False
+    for name in sorted(groups.values) if groups is not None else []:
+        group = groups.mapping(name) if groups is not None else None
+        weights = group.mapping("weights") if group is not None else None
+        if group is None or weights is None or weights.integer("num_bits") != 4 or weights.text("type") != "int":
+            return Rules()
+        targets = [target for target in group.list("targets") or [] if isinstance(target, str)]
+        values = weights.integer("group_size", 1, 1 << 20) or 0
+        if targets == ["Linear"]:
+            size, zero_points = values, weights.boolean("symmetric") is False
+        elif targets and all("mtp" in target for target in targets):
+            mtp = values
+        else:
+            return Rules()
+    return Rules(_names(fields), (), "INT4", size, zero_points, mtp) if size else Rules()
+
+
+def _rules(own: Optional[Fields], extra: Optional[Fields], method: str, algorithm: Optional[str]) -> Rules:
+    if method == "compressed-tensors" and own is not None and own.text("format") == "pack-quantized":
+        return _int4(own)
+    if method != "modelopt":
+        return Rules()
+    # The second file is what modelopt writes itself; the first repeats it, sometimes in part.
+    fields = extra if extra is not None else own
+    listed = _listed(fields) or _listed(own)
+    group = (fields.integer("group_size", 1, 1 << 20) if fields is not None else None) or 16
+    excluded = _names(fields) or _names(own)
+    name = (algorithm or "").upper()
+    return Rules(excluded, listed, "" if name == "MIXED_PRECISION" else name, group)
+
+
 def read_quantization(config: Fields, text: Fields, hf_quant_config: Optional[dict[str, Any]]) -> Optional[Quantization]:
     """The quantisation of a checkpoint, or None for an unquantised one."""
     # Some publishers put the block inside text_config; MLX calls it `quantization` and names no method.
@@ -96,4 +168,5 @@ def read_quantization(config: Fields, text: Fields, hf_quant_config: Optional[di
         mtp = _mtp_left_alone(extra) if mtp is None else mtp
     if method is None and own is not None:
         raise own.wrong("quant_method", "the name of the method")
-    return Quantization(str(method).lower(), algorithm, weight_format, block, kv_cache, mtp, " and ".join(sources))
+    name = str(method).lower()
+    return Quantization(name, algorithm, weight_format, block, kv_cache, mtp, " and ".join(sources), _rules(own, extra, name, algorithm))

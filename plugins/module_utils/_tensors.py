@@ -15,6 +15,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._dimensions impor
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import GatedDeltaState, ModelProfile, Vision
 
+PARTS = ("attention", "recurrent", "dense", "experts", "shared", "latent", "head")
 # The vocabulary is padded to a multiple of this before it is cut.
 VOCABULARY_PAD = 64
 _QUERY_NORMS = ("MiniMaxM2ForCausalLM",)
@@ -30,7 +31,7 @@ class Tensor:
     count: int = 1
     cut: bool = True
     kind: str = ""
-    """linear and experts can be quantised; copy is made by the engine after loading, in no checkpoint."""
+    """Of a weight that can be quantised the part it belongs to, one of PARTS; copy is made after loading and in no checkpoint."""
 
     def of_rank(self, size: int) -> float:
         """Values of one such tensor on one rank."""
@@ -45,8 +46,8 @@ def _attention(profile: ModelProfile, size: int, count: int, sliding: bool) -> I
         heads, kv_heads, head, value = window.heads, window.kv_heads, window.head_dim, window.v_head_dim
     kv_heads = max(kv_heads, size)  # repeated heads count once a rank
     joined = heads * head * (2 if profile.attention_gate else 1) + kv_heads * (head + value)
-    yield Tensor("text", float(hidden) * joined, count, kind="linear")
-    yield Tensor("text", float(heads) * value * hidden, count, kind="linear")
+    yield Tensor("text", float(hidden) * joined, count, kind="attention")
+    yield Tensor("text", float(heads) * value * hidden, count, kind="attention")
     if profile.attention_bias:
         yield Tensor("text", float(joined), count)
         if profile.architecture.name in _OUTPUT_BIAS:
@@ -60,29 +61,29 @@ def _attention(profile: ModelProfile, size: int, count: int, sliding: bool) -> I
 def _latent(profile: ModelProfile, latent: Latent, count: int) -> Iterator[Tensor]:
     hidden, heads = float(profile.hidden_size), profile.heads
     if latent.query_rank:
-        yield Tensor("text", hidden * (latent.query_rank + latent.kv_rank + latent.rope), count, cut=False, kind="linear")
-        yield Tensor("text", float(latent.query_rank) * heads * (latent.nope + latent.rope), count, kind="linear")
+        yield Tensor("text", hidden * (latent.query_rank + latent.kv_rank + latent.rope), count, cut=False, kind="attention")
+        yield Tensor("text", float(latent.query_rank) * heads * (latent.nope + latent.rope), count, kind="attention")
     else:
-        yield Tensor("text", hidden * (latent.kv_rank + latent.rope), count, cut=False, kind="linear")
-        yield Tensor("text", hidden * heads * (latent.nope + latent.rope), count, kind="linear")
+        yield Tensor("text", hidden * (latent.kv_rank + latent.rope), count, cut=False, kind="attention")
+        yield Tensor("text", hidden * heads * (latent.nope + latent.rope), count, kind="attention")
     expand = float(latent.kv_rank) * heads * (latent.nope + latent.value)
-    yield Tensor("text", expand, count, kind="linear")
-    yield Tensor("text", float(heads) * latent.value * hidden, count, kind="linear")
+    yield Tensor("text", expand, count, kind="attention")
+    yield Tensor("text", float(heads) * latent.value * hidden, count, kind="attention")
     yield Tensor("text", float(latent.query_rank + latent.kv_rank), count, cut=False)
     # The absorbed halves of kv_b_proj, kept beside it in sixteen bits (deepseek_v2.py, post_load_weights).
     yield Tensor("text", expand, count, kind="copy")
     if latent.index_heads and latent.query_rank:
-        yield Tensor("text", float(latent.query_rank) * latent.index_heads * latent.index_dim, count, cut=False, kind="linear")
-        yield Tensor("text", hidden * latent.index_dim + 2.0 * latent.index_dim, count, cut=False, kind="linear")
+        yield Tensor("text", float(latent.query_rank) * latent.index_heads * latent.index_dim, count, cut=False, kind="attention")
+        yield Tensor("text", hidden * latent.index_dim + 2.0 * latent.index_dim, count, cut=False, kind="attention")
         yield Tensor("text", hidden * latent.index_heads, count, cut=False)
 
 
 def _gated_delta(profile: ModelProfile, state: GatedDeltaState, count: int) -> Iterator[Tensor]:
     key, value, hidden = state.key_heads * state.key_head_dim, state.value_heads * state.value_head_dim, float(profile.hidden_size)
-    yield Tensor("text", hidden * (2 * key + 2 * value), count, kind="linear")
-    yield Tensor("text", hidden * 2 * state.value_heads, count, kind="linear")
+    yield Tensor("text", hidden * (2 * key + 2 * value), count, kind="recurrent")
+    yield Tensor("text", hidden * 2 * state.value_heads, count, kind="recurrent")
     yield Tensor("text", float((2 * key + value) * state.conv_kernel), count)
-    yield Tensor("text", value * hidden, count, kind="linear")
+    yield Tensor("text", value * hidden, count, kind="recurrent")
     yield Tensor("text", 2.0 * state.value_heads, count)
     yield Tensor("text", float(state.value_head_dim), count, cut=False)
 
@@ -93,11 +94,11 @@ def _kimi_delta(profile: ModelProfile, count: int) -> Iterator[Tensor]:
     if heads is None or head is None or kernel is None:
         raise _missing(profile, "num_heads, head_dim and short_conv_kernel_size of linear_attn_config")
     inner = heads * head
-    yield Tensor("text", hidden * (3 * inner + heads), count, kind="linear")
-    yield Tensor("text", hidden * 2 * head, count, cut=False, kind="linear")
-    yield Tensor("text", 2.0 * head * inner, count, kind="linear")
+    yield Tensor("text", hidden * (3 * inner + heads), count, kind="recurrent")
+    yield Tensor("text", hidden * 2 * head, count, cut=False, kind="recurrent")
+    yield Tensor("text", 2.0 * head * inner, count, kind="recurrent")
     yield Tensor("text", 3.0 * inner * kernel + inner + heads, count)
-    yield Tensor("text", float(inner) * hidden, count, kind="linear")
+    yield Tensor("text", float(inner) * hidden, count, kind="recurrent")
     yield Tensor("text", float(head), count, cut=False)
 
 
@@ -106,19 +107,19 @@ def _mamba(profile: ModelProfile, mamba: Mamba, size: int, count: int) -> Iterat
     # A group serves many heads, so that each rank keeps one of its own where they do not divide.
     groups = mamba.groups if mamba.groups % size == 0 else size
     wide = inner + 2 * groups * mamba.state_size
-    yield Tensor("text", hidden * (inner + wide + mamba.heads), count, kind="linear")
+    yield Tensor("text", hidden * (inner + wide + mamba.heads), count, kind="recurrent")
     yield Tensor("text", float(wide * (mamba.kernel + 1)), count)
     yield Tensor("text", 3.0 * mamba.heads + (inner if mamba.norm else 0), count)
-    yield Tensor("text", inner * hidden, count, kind="linear")
+    yield Tensor("text", inner * hidden, count, kind="recurrent")
 
 
 def _short_conv(profile: ModelProfile, count: int) -> Iterator[Tensor]:
     hidden, kernel = float(profile.hidden_size), profile.state.conv_kernel
     if kernel is None:
         raise _missing(profile, "conv_L_cache")
-    yield Tensor("text", 3 * hidden * hidden, count, kind="linear")
+    yield Tensor("text", 3 * hidden * hidden, count, kind="recurrent")
     yield Tensor("text", hidden * kernel, count)
-    yield Tensor("text", hidden * hidden, count, kind="linear")
+    yield Tensor("text", hidden * hidden, count, kind="recurrent")
 
 
 def _missing(profile: ModelProfile, keys: str) -> SglangError:
@@ -144,9 +145,9 @@ def _recurrent(profile: ModelProfile, size: int, count: int) -> Iterator[Tensor]
         raise _missing(profile, "the sizes of its recurrent layers")
 
 
-def _dense(group: str, hidden: float, forward: FeedForward, width: int, count: int) -> Iterator[Tensor]:
-    yield Tensor(group, (forward.matrices - 1) * hidden * width, count, kind="linear")
-    yield Tensor(group, hidden * width, count, kind="linear")
+def _dense(group: str, hidden: float, forward: FeedForward, width: int, count: int, part: str = "dense") -> Iterator[Tensor]:
+    yield Tensor(group, (forward.matrices - 1) * hidden * width, count, kind=part)
+    yield Tensor(group, hidden * width, count, kind=part)
 
 
 def _sparse(profile: ModelProfile, group: str, count: int) -> Iterator[Tensor]:
@@ -161,9 +162,9 @@ def _sparse(profile: ModelProfile, group: str, count: int) -> Iterator[Tensor]:
     if forward.expert_bias:
         yield Tensor(group, forward.experts * (2.0 * forward.expert_size + into), count)
     if forward.expert_input != profile.hidden_size:
-        yield Tensor(group, 2 * hidden * into, count, cut=False, kind="linear")
+        yield Tensor(group, 2 * hidden * into, count, cut=False, kind="latent")
     if forward.shared_size:
-        yield from _dense(group, hidden, forward, forward.shared_size, count)
+        yield from _dense(group, hidden, forward, forward.shared_size, count, "shared")
         if forward.shared_gate:
             yield Tensor(group, hidden, count, cut=False)
 
@@ -228,7 +229,7 @@ def model_tensors(profile: ModelProfile, size: int) -> list[Tensor]:
     single = profile.layers.count("mlp") + profile.layers.count("moe") > 0
     found.append(Tensor("text", float(profile.hidden_size), profile.layers.total * (1 if single else 2) + 1, cut=False))
     if not profile.shares_embedding:
-        found.append(Tensor("lm_head", vocabulary))
+        found.append(Tensor("lm_head", vocabulary, kind="head"))
     if profile.architecture.sizing == "gdn":
         found += _mtp(profile, size)
     return found

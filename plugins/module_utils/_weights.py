@@ -9,9 +9,10 @@ from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._allocator import allocated
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._mixed import mtp_width, part_widths
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
-from ansible_collections.inference.sglang.plugins.module_utils._tensors import Tensor, model_tensors
+from ansible_collections.inference.sglang.plugins.module_utils._tensors import PARTS, Tensor, model_tensors
 
 GIB = 1 << 30
 GROUPS = ("text", "embedding", "lm_head", "vision", "mtp")
@@ -86,11 +87,10 @@ def group_values(profile: ModelProfile) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class _Widths:
-    """Bytes of a value by the kind of its tensor, and whether one rule covers the whole checkpoint."""
+    """Bytes of a value by the part that its tensor belongs to, and whether the rule covers the whole checkpoint."""
 
     plain: float
-    linear: float
-    experts: float
+    parts: dict[str, float]
     mtp: float
     certain: bool
     note: str
@@ -101,26 +101,30 @@ class _Widths:
             return 2.0
         if tensor.group == "mtp" and tensor.kind:
             return self.mtp
-        return {"linear": self.linear, "experts": self.experts}.get(tensor.kind, self.plain)
+        return self.parts.get(tensor.kind, self.plain)
 
 
 def _widths(profile: ModelProfile, plain: float) -> _Widths:
     quantization = profile.quantization
     if quantization is None:
-        return _Widths(plain, plain, plain, plain, True, "shapes of config.json")
+        return _Widths(plain, {}, plain, True, "shapes of config.json")
+    linear = [part for part in PARTS if part != "head"]
+    alone = quantization.mtp_unquantized is True
     if quantization.method == "fp8":
         block = quantization.weight_block
-        scales = 4.0 / (block[0] * block[1]) if block is not None and len(block) == 2 else 0.0
-        one = 1.0 + scales
-        mtp = plain if quantization.mtp_unquantized is True else one
-        return _Widths(plain, one, one, mtp, True, "shapes of config.json, linear layers in fp8")
+        one = 1.0 + (4.0 / (block[0] * block[1]) if block is not None and len(block) == 2 else 0.0)
+        return _Widths(plain, dict.fromkeys(linear, one), plain if alone else one, True, "shapes of config.json, linear layers in fp8")
     if quantization.method == "mxfp4":
         # Four bits a value and one byte of scale for 32 of them; only the experts are packed.
-        return _Widths(plain, plain, 0.5 + 1 / 32, plain, True, "shapes of config.json, experts in mxfp4")
-    # Four bits and what each publisher leaves at sixteen: a byte a value is more than any known one needs, but no measure.
+        return _Widths(plain, {"experts": 0.5 + 1 / 32}, plain, True, "shapes of config.json, experts in mxfp4")
     name = f"{quantization.method} {quantization.algorithm or quantization.weight_format or ''}".strip()
-    mtp = plain if quantization.mtp_unquantized is True else 1.0
-    return _Widths(plain, 1.0, 1.0, mtp, False, f"config.json alone cannot size {name} weights")
+    parts = part_widths(profile, quantization.rules, plain)
+    if parts is not None:
+        # The MTP layer has a rule of its own, is left alone, or is like the experts or the dense part of the model.
+        like = mtp_width(quantization.rules) or (plain if alone else parts.get("experts", parts.get("dense", plain)))
+        return _Widths(plain, parts, like, True, f"shapes of config.json, modules as the {name} rules list them")
+    # Four bits and what each publisher leaves at sixteen: a byte a value is more than any known one needs, but no measure.
+    return _Widths(plain, dict.fromkeys(linear, 1.0), plain if alone else 1.0, False, f"config.json alone cannot size {name} weights")
 
 
 def _loaded_width(profile: ModelProfile, dtype: Optional[str]) -> float:

@@ -14,7 +14,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._speculative impo
 from ansible_collections.inference.sglang.plugins.module_utils._weights import GIB as WEIGHT_GIB
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence, group_values, rank_weights, read_evidence
 
-from tests.unit.core_helpers import config
+from tests.unit.core_helpers import config, hf_quant
 
 PROFILE = profile_model(config("Qwen3.6-27B"))
 RELEASE = release_of("0.5.11")
@@ -76,7 +76,7 @@ def test_headers_win_over_shapes():
 
 
 def test_a_quantised_checkpoint_needs_its_headers():
-    profile = profile_model(config("Qwen3.6-27B-NVFP4"))
+    profile = profile_model(config("NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"), hf_quant("NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"))
     assert rank_weights(profile, 2, Evidence("none", None)).certain is False
     real = {"evidence": "headers", "mtp_tensors": 15, "bytes_by_group": {"text": 14 << 30}}
     assert rank_weights(profile, 2, read_evidence(real)).certain is True

@@ -89,6 +89,9 @@ def change(name, **changes):
         (change("Kimi-Linear-48B-A3B-Instruct", linear_attn_config={"kda_layers": [0, 1], "full_attn_layers": [2]}), "kda_layers"),
         (change("Kimi-Linear-48B-A3B-Instruct", linear_attn_config={"kda_layers": [1, 2], "full_attn_layers": [2]}), "kda_layers"),
         (change("Qwen3-8B", torch_dtype="int3"), "torch_dtype"),
+        (change("LFM2-1.2B-finetune", layer_types=KeyError, full_attn_idxs=[2, 16]), "full_attn_idxs"),
+        (change("MiMo-V2-Flash", moe_layer_freq=[0, 1]), "moe_layer_freq"),
+        (change("gpt-oss-20b", layer_types=["full_attention", "chunked_attention"] * 12), "layer_types"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(values, said):
@@ -116,3 +119,16 @@ def test_sliding_window_in_every_layer_is_seen():
     found = model_profile(change("Meta-Llama-3.1-8B", sliding_window=4096))
     assert found["layer_counts"]["sliding_attention"] == 32
     assert model_profile(change("Qwen3-8B", sliding_window=4096))["layer_counts"]["sliding_attention"] == 0
+
+
+def test_the_older_spelling_of_lfm2():
+    """Its first files list the attention layers by number, from 0."""
+    found = model_profile(change("LFM2-1.2B-finetune", layer_types=KeyError, full_attn_idxs=[2, 5, 8, 10, 12, 14]))
+    assert found["layers_as_spelled"] == {"conv": 10, "full_attention": 6}
+    assert found["layers_from"] == "full_attn_idxs"
+
+
+def test_an_mtp_key_beside_the_text_config_counts():
+    values = change("Qwen3.6-27B", mtp_num_hidden_layers=KeyError)
+    assert model_profile({**values, "num_nextn_predict_layers": 1})["mtp_key"] == "num_nextn_predict_layers"
+    assert model_profile(values)["mtp_key"] is None

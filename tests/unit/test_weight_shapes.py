@@ -8,6 +8,7 @@ import json
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._allocator import MIB, allocated
+from ansible_collections.inference.sglang.plugins.module_utils._mixed import part_widths
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._tensors import model_tensors
 from ansible_collections.inference.sglang.plugins.module_utils._weights import (
@@ -39,9 +40,9 @@ def test_parameters_as_transformers_counts_them(name):
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=[row["config"] for row in PUBLISHED])
 def test_bytes_of_published_checkpoints(row):
-    """Half a per cent is asked for; the formulas are better than a thousandth of that."""
+    """Half a per cent is asked for; the formulas are within a hundred-thousandth."""
     profile = profile_model(config(row["config"]), hf_quant(row["config"]))
-    assert checkpoint_bytes(profile) == pytest.approx(row["bytes"], rel=1e-6)
+    assert checkpoint_bytes(profile) == pytest.approx(row["bytes"], rel=1e-5)
 
 
 def test_a_pruned_checkpoint():
@@ -92,6 +93,46 @@ def test_mtp_layers_that_no_plan_uses_are_no_disagreement():
     real = {"text": int(checkpoint_bytes(profile)) - 4 * 926679040, "embedding": 2 * 926679040, "lm_head": 2 * 926679040, "mtp": 15 << 30}
     found = rank_weights(profile, 8, read_evidence({"evidence": "headers", "mtp_tensors": 1, "bytes_by_group": real}))
     assert abs(found.disagreement) < AGREEMENT
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "width"),
+    [
+        # linear attention, attention and shared experts are excluded, the experts are not: four bits, and a byte for sixteen values
+        ("Qwen3.5-122B-A10B-NVFP4", "experts", 0.5 + 1 / 16),
+        ("Qwen3.5-122B-A10B-NVFP4", "attention", 2.0),
+        ("Qwen3.5-397B-A17B-NVFP4", "shared", 2.0),
+        ("Qwen3-235B-A22B-NVFP4", "attention", 0.5 + 1 / 16),
+        ("Qwen3.6-27B-NVFP4", "attention", 1.0),
+        ("Qwen3.6-27B-NVFP4", "dense", 0.5 + 1 / 16),
+        ("NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", "head", 2.0),
+        # groups of 128 with a scale of two bytes and a zero point of half a byte
+        ("Qwen3.6-27B-INT4-compressed-tensors-MTPq", "dense", 0.5 + 2.5 / 128),
+        ("Qwen3.6-27B-INT4-compressed-tensors-MTPq", "recurrent", 2.0),
+    ],
+)
+def test_parts_of_mixed_checkpoints(name, part, width):
+    profile = profile_model(config(name), hf_quant(name))
+    assert part_widths(profile, profile.quantization.rules, 2.0)[part] == pytest.approx(width)
+
+
+def test_a_list_that_is_missing_sizes_nothing():
+    """The recorded hf_quant_config.json of Nemotron-3-Super names no excluded module, which is not to say that there is none."""
+    profile = profile_model(config("NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"), hf_quant("NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"))
+    assert part_widths(profile, profile.quantization.rules, 2.0) is None
+    assert rank_weights(profile, 1, read_evidence(None)).certain is False
+
+
+@pytest.mark.parametrize(
+    ("pattern", "understood"),
+    [("re:.*linear_attn.*", True), ("re:^lm_head$", True), ("re:(.*)*x", False), ("re:(a|b)+$", False), ("*" * 9, False)],
+)
+def test_patterns_that_could_take_for_ever_are_not_tried(pattern, understood):
+    values = config("Qwen3.5-122B-A10B-NVFP4")
+    extra = hf_quant("Qwen3.5-122B-A10B-NVFP4")
+    extra["quantization"]["exclude_modules"].append(pattern)
+    profile = profile_model(values, extra)
+    assert (part_widths(profile, profile.quantization.rules, 2.0) is not None) is understood
 
 
 def test_the_allocator_by_hand():
