@@ -153,6 +153,8 @@ def _slots_per_request(release: Release, settings: Fields, speculation: Speculat
     if speculation.strategy == "radix_off":
         return 1
     overlap = settings.boolean("disable_overlap_schedule") is not True and not speculation.overlap_off
+    if release.slots_follow_speculation:
+        overlap = not speculation.enabled
     if speculation.strategy == "extra_buffer_lazy":
         return release.slots_base + release.slots_extra_buffer_no_overlap
     if speculation.strategy == "extra_buffer":
@@ -191,6 +193,7 @@ def make_shapes(profile: ModelProfile, release: Release, settings: Fields, size:
         context_length=settings.integer("context_length", 1) or profile.max_context or 32768,
         page_size=page_size,
         joint=release.joint_pool_rule,
+        padding=1 if release.joint_pool_padding else 0,
     )
 
 
@@ -201,11 +204,11 @@ def _draft_cell(profile: ModelProfile, release: Release, size: int, width: int, 
         return 0, token
     if drafter is None:
         own = _cells.token_bytes(profile, size, width, 1)
-        return own, token + own if release.draft_counted_first else token
+        return own, token + own if release.draft_in_cell else token
     own = drafter.token_bytes(size, width)
     layers = max(1, profile.layers.count("full_attention"))
     if drafter.block is None:  # assumed to be like the target's layers, where it is counted at all
-        return own, token + token * drafter.layers // layers if release.draft_counted_first else token
+        return own, token + token * drafter.layers // layers if release.draft_in_cell else token
     if release.dflash_exact_cell:
         return own, token + own
     return own, -(-token * (layers + drafter.layers) // layers)
@@ -321,11 +324,12 @@ def budget_gib(setup: Setup, running: int) -> float:
     target_graphs, draft_graphs = graphs_gib(setup, running)
     table = running * setup.table_row
     running_free = CALIBRATION.workspace + target_graphs + draft_graphs + table + keep_free(setup)
+    # Not every rule reckons with the padding slot of both state pools; the memory is taken all the same.
+    forgotten = not (setup.shapes.joint and setup.shapes.padding)
+    padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB if forgotten else 0.0
     if setup.counted_first:
-        return setup.after - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
+        return setup.after - padding - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
     while_loading = CALIBRATION.workspace + target_graphs + table + setup.draft_embedding + CALIBRATION.load_margin
-    # The reserve rule forgets the padding slot of both state pools; the memory is taken all the same.
-    padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB
     left = setup.after - setup.draft - padding - max(running_free, while_loading)
     # What the draft's KV cache takes beyond the engine's budget for a token comes on top.
     share = max(1.0, (setup.shapes.token_bytes + setup.shapes.draft_token_bytes) / setup.shapes.cell_bytes)

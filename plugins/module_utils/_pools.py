@@ -3,7 +3,8 @@
 """How the engine divides one rank's memory into state slots and KV tokens: its two rules, forwards.
 
 Reserve rule (up to 0.5.12.post1): SGLang 0.5.11 model_executor/model_runner_kv_cache_mixin.py, handle_max_mamba_cache.
-Joint rule (from 0.5.13.post1): SGLang 0.5.23 mem_cache/kv_cache_configurator.py, _handle_max_mamba_cache.
+Joint rule (from 0.5.13; with padding slots from 0.5.17): SGLang 0.5.14 model_runner_kv_cache_mixin.py and 0.5.23 mem_cache/
+kv_cache_configurator.py, _handle_max_mamba_cache.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Shapes:
     context_length: int
     page_size: int
     joint: bool
+    padding: int = 1
+    """Slots that the joint rule keeps for padding in both state pools; where it keeps none, the pools take them all the same."""
 
     @property
     def draft_budgeted(self) -> bool:
@@ -114,7 +117,7 @@ def _reserve_rule(shapes: Shapes, split: Split, rest: float) -> Pools:
 
 
 def _joint_rule(shapes: Shapes, split: Split, rest: float) -> Pools:
-    slot, draft, per = float(shapes.slot_bytes), shapes.draft_tokens, shapes.slots_per_request
+    slot, draft, per, pad = float(shapes.slot_bytes), shapes.draft_tokens, shapes.slots_per_request, shapes.padding
     if not shapes.slot_bytes:
         return _finish(shapes, split, 0, rest)
     if split.pinned_slots is not None:
@@ -123,12 +126,12 @@ def _joint_rule(shapes: Shapes, split: Split, rest: float) -> Pools:
         slots = max(1, split.running)
     else:
         budget = rest * split.ratio / (1 + split.ratio)
-        # States and, with speculation, what is held while drafts are verified, each with one slot of padding.
-        slots = int((budget - slot * (1 + draft)) // (slot * (1 + draft / per)))
+        # States and, with speculation, what is held while drafts are verified, each with its padding.
+        slots = int((budget - pad * slot * (1 + draft)) // (slot * (1 + draft / per)))
     if draft:
         running = min(max(1, split.running or 1), slots // per)
-        rest -= slot * (running + 1) * draft
-    return _finish(shapes, split, slots, rest - (slots + 1) * slot)
+        rest -= slot * (running + pad) * draft
+    return _finish(shapes, split, slots, rest - (slots + pad) * slot)
 
 
 def divide(shapes: Shapes, split: Split, rest: float) -> Pools:
@@ -148,7 +151,8 @@ def demand(shapes: Shapes, running: int, context_tokens: int) -> float:
     needed = float(running) * tokens * cell
     if shapes.slot_bytes:
         needed += float(shapes.slot_bytes) * running * shapes.slots_per_request
-        extra = (running + 1) * shapes.draft_tokens + 1 if shapes.joint else running * shapes.draft_tokens
+        pad = shapes.padding if shapes.joint else 0
+        extra = (running + pad) * shapes.draft_tokens + pad
         needed += float(shapes.slot_bytes) * extra
     return needed
 
@@ -170,8 +174,8 @@ def ratio_for(shapes: Shapes, running: int, context_tokens: int, rest: float) ->
     while slots >= running * shapes.slots_per_request:
         # Half a slot of room on both sides, so that rounding the ratio cannot lose one.
         if shapes.joint:
-            draft, per = shapes.draft_tokens, shapes.slots_per_request
-            budget = slot * ((slots + 0.5) * (1 + draft / per) + 1 + draft) if draft else slot * (slots + 1.5)
+            draft, per, pad = shapes.draft_tokens, shapes.slots_per_request, shapes.padding
+            budget = slot * ((slots + 0.5) * (1 + draft / per) + pad * (1 + draft))
             base = rest
         else:
             budget, base = slot * (slots + 0.5), rest - slot * running * shapes.draft_tokens

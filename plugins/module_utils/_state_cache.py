@@ -82,6 +82,9 @@ def choose_strategy(
         if name in release.radix_off_architectures:
             why = f"left alone: SGLang {release.version} turns the radix cache off for {name}, and keeps one state a request"
         return "radix_off", {}, [Reason(flag, why, release.source)]
+    if explicit == "no_buffer" and enabled and release.no_buffer_turns_radix_off:
+        why = f"set; SGLang {release.version} then turns the radix cache off, and keeps one state a request"
+        return "radix_off", {}, [Reason(flag, why, release.source)]
     if explicit not in (None, "auto"):
         return str(explicit), {}, []
     if name not in release.extra_buffer_architectures:

@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._memory import Workload
-from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._options import (
     find_setting,
     option_table,
@@ -25,7 +22,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._releases import 
 
 SETTINGS = "sglang_server_settings"
 EXTRA = "sglang_server_extra_args"
-DEFAULT_CONTEXT = 16384
 # Values the plan decides on: another one is welcome as a setting, where the plan sees it, and nowhere else.
 DECIDED = frozenset(
     {
@@ -190,25 +186,3 @@ def refuse_two_places(settings: object, variables: dict[str, tuple[str, Any]]) -
                 wanted=f"{variable} alone; the log gate, the probe and the check for other servers go by it",
                 next_step=f"Remove {key} from {SETTINGS} and set {variable}.",
             )
-
-
-def read_workload(workload: object, profile: ModelProfile, context_length: int) -> Workload:
-    """The declared load, or the default: requests of 16,384 tokens, as many as fit."""
-    values = plain_mapping(workload, "sglang_server_workload")
-    known = ("context_tokens", "concurrency")
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            wanted = f"perhaps {near[0]}" if near else ", ".join(known)
-            raise SglangError(f"sglang_server_workload has an unknown key {key}.", found=key, wanted=wanted)
-    fields = Fields(values, "sglang_server_workload")
-    context = fields.integer("context_tokens", 1)
-    if context is not None and context > context_length:
-        raise SglangError(
-            "The declared context is longer than the model's.",
-            found=f"context_tokens: {context}",
-            wanted=f"at most {context_length}",
-            next_step="Lower context_tokens in sglang_server_workload.",
-        )
-    concurrency = fields.integer("concurrency", 1, 1 << 16)
-    return Workload(context or min(DEFAULT_CONTEXT, context_length), concurrency, bool(values))

@@ -9,7 +9,7 @@ from ansible_collections.inference.sglang.plugins.module_utils import _cells, _t
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
 
-from tests.unit.core_helpers import H200, config, plan
+from tests.unit.core_helpers import H200, config, plan, why
 
 
 def profile(name, **changes):
@@ -91,6 +91,16 @@ def test_slots_a_request_by_strategy():
         assert found["memory"]["fits"] is True
         assert rank["state_slots"] >= slots * 4
         assert ("--mamba-full-memory-ratio" in found["argv"]) is (strategy != "radix_off")
+
+
+def test_slots_of_the_oldest_release_follow_speculation():
+    """0.5.9: 3 + 1 with speculation, 3 + 2 without, whatever the overlap schedule does; and no_buffer with it turns the radix cache off."""
+    load = {"workload": {"context_tokens": 4096, "concurrency": 4}, "gpus": (H200,), "allow_unverified_release": True}
+    for settings, slots in (({}, 4), ({"speculative_algorithm": "none"}, 5)):
+        text = why(plan(version="0.5.9", settings=settings, **load), "--max-running-requests")
+        assert f"one request takes {slots} state slots" in text
+    off = plan(version="0.5.9", settings={"mamba_scheduler_strategy": "no_buffer"}, **load)
+    assert off["speculative"]["mamba_strategy"] == "radix_off"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,16 @@ import json
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import model_profile
+from ansible_collections.inference.sglang.plugins.module_utils._releases import known_releases, release_of
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculative_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.core_helpers import A6000, H200, HEADERS, RELEASES, SMOLLM2, config, hf_quant, names
+from tests.unit.core_helpers import A6000, H200, HEADERS, SMOLLM2, config, hf_quant, names
 from tests.unit.test_drafter import DFLASH, EAGLE3
 
+# Every release of the table: those whose parser was not run are planned when asked for.
+VERSIONS = known_releases()
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONFIGS = {name: config(name) for name in names()}
 PLANNED = sorted(CONFIGS)
@@ -92,18 +95,18 @@ def test_profiles_of_odd_configs(values):
 
 
 @QUICK
-@given(values=odd_configs(PLANNED), version=st.sampled_from(RELEASES), mtp=st.none() | st.integers(0, 40) | LEAVES)
+@given(values=odd_configs(PLANNED), version=st.sampled_from(VERSIONS), mtp=st.none() | st.integers(0, 40) | LEAVES)
 def test_speculation_for_odd_configs(values, version, mtp):
-    found = only_our_error(lambda: speculative_settings(values, version, mtp))
+    found = only_our_error(lambda: speculative_settings(values, version, mtp, allow_unverified_release=True))
     if found is not None:
         numbers = [found["num_steps"], found["eagle_topk"], found["num_draft_tokens"]]
         assert all(number is None for number in numbers) or None not in numbers
 
 
 @QUICK
-@given(values=odd_configs(PLANNED), version=st.sampled_from(RELEASES), workload=st.sampled_from([None, {"concurrency": 8}]))
+@given(values=odd_configs(PLANNED), version=st.sampled_from(VERSIONS), workload=st.sampled_from([None, {"concurrency": 8}]))
 def test_plans_for_odd_configs(values, version, workload):
-    only_our_error(lambda: launch_plan(values, version, [A6000, A6000], weights=HEADERS, workload=workload))
+    only_our_error(lambda: launch_plan(values, version, [A6000, A6000], weights=HEADERS, workload=workload, allow_unverified_release=True))
 
 
 KEYS = st.sampled_from(
@@ -151,11 +154,15 @@ def test_plans_for_odd_wishes(wishes, extra, load):
 
 
 @QUICK
-@given(drafter=odd_drafters(), version=st.sampled_from(RELEASES), path=st.just("/srv/drafter") | LEAVES)
+@given(drafter=odd_drafters(), version=st.sampled_from(VERSIONS), path=st.just("/srv/drafter") | LEAVES)
 def test_plans_for_odd_drafters(drafter, version, path):
     settings = {"speculative_draft_model_path": path}
     target = CONFIGS["Qwen3.6-27B" if drafter.get("hidden_size") != 4096 else "Qwen3-8B"]
-    only_our_error(lambda: launch_plan(target, version, [H200], weights=HEADERS, drafter_config=drafter, settings=settings))
+    only_our_error(
+        lambda: launch_plan(
+            target, version, [H200], weights=HEADERS, drafter_config=drafter, settings=settings, allow_unverified_release=True
+        )
+    )
 
 
 @QUICK
@@ -222,7 +229,7 @@ def test_anything_anywhere(anything, where):
             "gpt-oss-20b",
         ]
     ),
-    version=st.sampled_from(RELEASES),
+    version=st.sampled_from(VERSIONS),
     size=st.sampled_from([1, 2, 4]),
     context=st.sampled_from([512, 8192, 32768]),
     concurrency=st.none() | st.integers(1, 300),
@@ -232,6 +239,7 @@ def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version,
     name, _with, drafted = name.partition(" with ")
     values = SMOLLM2 if name == "SmolLM2" else CONFIGS[name]
     load = {"context_tokens": min(context, 8192), "profile": profile}
+    drafted = drafted if release_of(version, allow_unverified=True).dflash_targets else ""
     settings = {"speculative_draft_model_path": "/srv/drafter"} if drafted else {}
     if concurrency:
         load["concurrency"] = concurrency
@@ -248,6 +256,7 @@ def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version,
             settings=settings,
             tensor_parallel_size=size,
             drafter_config=DFLASH if drafted else None,
+            allow_unverified_release=True,
         )
         return found["memory"]["per_rank"]["max_running_requests"] if found["memory"]["fits"] else 0
 
@@ -256,12 +265,14 @@ def test_more_memory_never_plans_for_fewer_requests(memory, more, name, version,
 
 @QUICK
 @given(
-    memory=st.integers(16_000, 200_000), context=st.integers(256, 65536), concurrency=st.integers(1, 64), version=st.sampled_from(RELEASES)
+    memory=st.integers(16_000, 200_000), context=st.integers(256, 65536), concurrency=st.integers(1, 64), version=st.sampled_from(VERSIONS)
 )
 def test_what_is_said_to_fit_leaves_what_it_promises(memory, context, concurrency, version):
     card = {"name": "card", "memory_mib": memory, "compute_capability": "8.6"}
     load = {"context_tokens": context, "concurrency": concurrency}
-    found = launch_plan(CONFIGS["Qwen3.6-27B"], version, [card, card], weights=HEADERS, workload=load)["memory"]
+    found = launch_plan(CONFIGS["Qwen3.6-27B"], version, [card, card], weights=HEADERS, workload=load, allow_unverified_release=True)[
+        "memory"
+    ]
     if found["fits"]:
         rank = found["per_rank"]
         assert rank["max_running_requests"] >= concurrency

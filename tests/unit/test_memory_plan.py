@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _cells, _memory
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
@@ -99,11 +101,12 @@ def shapes(joint, draft=4, slot=73 << 20, radix=True):
     )
 
 
+@pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("draft", [0, 4])
 @pytest.mark.parametrize(("requests", "context"), [(1, 16384), (8, 8192), (40, 2048), (2, 131072)])
-def test_a_ratio_gives_both_pools_what_they_need(joint, draft, requests, context):
-    form = shapes(joint, draft)
+def test_a_ratio_gives_both_pools_what_they_need(joint, draft, requests, context, padding):
+    form = replace(shapes(joint, draft), padding=padding)
     for spare in (0, 1 << 28, 1 << 34):
         rest = demand(form, requests, context) + spare
         ratio = ratio_for(form, requests, context, rest)
@@ -122,6 +125,16 @@ def test_joint_rule_by_hand():
     assert pools.slots == slots
     left = 2_000_000_000 - 1000 * (48 + 1) * 4 - (slots + 1) * 1000
     assert pools.tokens == left // (32768 + 2048)
+
+
+def test_joint_rule_without_padding_by_hand():
+    """SGLang 0.5.14: K = B / (S(1 + D/5)), and none of the two paddings in the sum; the pools take them all the same."""
+    form = replace(shapes(True, slot=1000), padding=0)
+    pools = divide(form, Split(48, 1.0), 2_000_000_000)
+    assert pools.slots == int(1_000_000_000 // (1000 * (1 + 4 / 5)))
+    left = 2_000_000_000 - 1000 * 48 * 4 - pools.slots * 1000
+    assert pools.tokens == left // (32768 + 2048)
+    assert pools.bytes_used == pools.tokens * (32768 + 2048) + 1000 * (pools.slots + 1) + 1000 * 4 * 49
 
 
 def test_without_the_radix_cache_one_state_a_request():
