@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -42,8 +44,11 @@ def _read_text(path: str) -> Optional[str]:
 
 def _read_json(path: str) -> Optional[dict[str, Any]]:
     text = _read_text(path)
-    if text is None:
-        return None
+    return None if text is None else parse_json(path, text)
+
+
+def parse_json(path: str, text: str) -> dict[str, Any]:
+    """A JSON object out of a file's text."""
     again = "Fetch this file again."
     try:
         values = json.loads(text)
@@ -105,15 +110,23 @@ def layers_of(config: Optional[dict[str, Any]]) -> Optional[int]:
     return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
 
 
-def read_weights(directory: str, layers: Optional[int] = None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Source:
+    """Where a model's files are: names, the text of small ones, the header of a shard."""
+
+    where: str
+    names: list[str]
+    text: Callable[[str], str]
+    tensors: Callable[[str], list[Tensor]]
+
+
+def weights_of(source: Source, layers: Optional[int] = None) -> dict[str, Any]:
     """What the shards say about themselves; evidence tells how sure that is: headers, index or none."""
-    present = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors"))
-    indexes = sorted(name for name in os.listdir(directory) if name.endswith(".safetensors.index.json"))
+    present = sorted(name for name in source.names if name.endswith(".safetensors"))
+    indexes = sorted(name for name in source.names if name.endswith(".safetensors.index.json"))
     index_name = "model.safetensors.index.json" if "model.safetensors.index.json" in indexes else (indexes[0] if indexes else None)
-    index = None
-    if index_name is not None:
-        index = read_index(index_name, _read_text(os.path.join(directory, index_name)) or "")
-    shards = _shards(directory, present, index)
+    index = read_index(index_name, source.text(index_name)) if index_name is not None else None
+    shards = _shards(source.where, present, index)
     nothing: dict[str, Any] = {"mtp_tensors": None, "bytes_by_group": {}, "dtypes": {}, "shards": [], "ghosts": [], "unlisted": []}
     if not set(shards) & set(present):
         if index is None:
@@ -122,12 +135,12 @@ def read_weights(directory: str, layers: Optional[int] = None) -> dict[str, Any]
     missing = sorted(set(shards) - set(present))
     if missing:
         raise SglangError(
-            f"Weights are missing in {directory}.",
+            f"Weights are missing in {source.where}.",
             found=f"{len(missing)} of {len(shards)} files are not there: {_names(missing)}",
             wanted=f"every file that {index_name} names",
             next_step="Fetch the model again; a download that was cut off resumes.",
         )
-    found = {name: read_shard(os.path.join(directory, name)) for name in shards}
+    found = {name: source.tensors(name) for name in shards}
     tensors = [tensor for name in shards for tensor in found[name]]
     return {
         "evidence": "headers",
@@ -136,6 +149,17 @@ def read_weights(directory: str, layers: Optional[int] = None) -> dict[str, Any]
         "ghosts": _check_index(index, found, layers) if index is not None else [],
         "unlisted": sorted(set(present) - set(shards)),
     }
+
+
+def read_weights(directory: str, layers: Optional[int] = None) -> dict[str, Any]:
+    """`weights_of` a directory."""
+    source = Source(
+        where=directory,
+        names=os.listdir(directory),
+        text=lambda name: _read_text(os.path.join(directory, name)) or "",
+        tensors=lambda name: read_shard(os.path.join(directory, name)),
+    )
+    return weights_of(source, layers)
 
 
 def read_model(directory: str, headers: bool = True) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_downloader import (
@@ -27,6 +27,7 @@ DEFAULT_ENDPOINT = "https://huggingface.co"
 # The answer for a model of a few hundred files is some hundred kilobytes.
 MAXIMUM_ANSWER = 64 << 20
 USER_AGENT = "inference.sglang"
+_Answer = TypeVar("_Answer")
 
 
 class HubError(Exception):
@@ -113,10 +114,20 @@ class Hub:
         """Commit, files, sizes and digests of a revision; HubError when there is no such answer."""
         path = f"/api/models/{repo}/revision/{urllib.parse.quote(revision, safe='')}?blobs=true"
         context = Context(repo=repo, revision=revision, endpoint=public_endpoint(self.endpoint), token_given=bool(self._token))
+        return self._insist(lambda: parse_metadata(self._get(path), context.endpoint), context, on_retry)
+
+    def read(self, repo: str, revision: str, name: str, start: int, length: int) -> bytes:
+        """So many bytes of a file from a position on, or as many as it has; a server that sends more is cut off."""
+        quoted = "/".join(urllib.parse.quote(part, safe="") for part in name.split("/"))
+        path = f"/{repo}/resolve/{urllib.parse.quote(revision, safe='')}/{quoted}"
+        context = Context(repo=repo, revision=revision, endpoint=public_endpoint(self.endpoint), token_given=bool(self._token))
+        return self._insist(lambda: self._get_range(path, start, length), context, None)
+
+    def _insist(self, ask: Callable[[], _Answer], context: Context, on_retry: Optional[Callable[[Failure, float], None]]) -> _Answer:
         attempt = 0
         while True:
             try:
-                return parse_metadata(self._get(path), context.endpoint)
+                return ask()
             except _Refused as refused:
                 attempt += 1
                 if not is_retryable(refused.facts) or attempt > self._retries:
@@ -136,13 +147,13 @@ class Hub:
             return refused.facts.get("status") == 401
         return False
 
-    def _get(self, path: str) -> Any:
-        request = urllib.request.Request(self.endpoint + path, headers={"User-Agent": USER_AGENT, "Accept": "application/json"})
+    def _open(self, path: str, headers: dict[str, str], take: Callable[[Any], bytes]) -> bytes:
+        request = urllib.request.Request(self.endpoint + path, headers={"User-Agent": USER_AGENT, **headers})
         if self._token:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                body = response.read(MAXIMUM_ANSWER + 1)
+                return take(response)
         except urllib.error.HTTPError as error:
             with error:
                 raise _Refused(_http_facts(error)) from None
@@ -151,10 +162,24 @@ class Hub:
         except (OSError, HTTPException) as error:
             # A read that times out or breaks off comes bare, without URLError around it.
             raise _Refused({**describe_exception(error), "errno": None}) from None
+
+    def _get(self, path: str) -> Any:
+        body = self._open(path, {"Accept": "application/json"}, lambda response: bytes(response.read(MAXIMUM_ANSWER + 1)))
         try:
             return json.loads(body)
         except ValueError:
             raise _not_json(public_endpoint(self.endpoint), body) from None
+
+    def _get_range(self, path: str, start: int, length: int) -> bytes:
+        def take(response: Any) -> bytes:
+            if response.status != 206:
+                # The whole file comes: what lies in front is read and dropped, what lies behind is never asked for.
+                if start > MAXIMUM_ANSWER:
+                    raise OSError("the server ignores Range")
+                response.read(start)
+            return bytes(response.read(length))
+
+        return self._open(path, {"Range": f"bytes={start}-{start + length - 1}", "Accept-Encoding": "identity"}, take)
 
 
 class _Refused(Exception):

@@ -17,7 +17,22 @@ options:
   path:
     description: The model's directory.
     type: path
-    required: true
+  repo:
+    description:
+      - The model's repository on a hub, instead of O(path). Its config.json and the headers of its shards are read over HTTP, some KB
+        each; nothing is downloaded.
+    type: str
+  revision:
+    description: Branch, tag or commit of O(repo).
+    type: str
+    default: main
+  endpoint:
+    description: Address of the hub; empty means https://huggingface.co.
+    type: str
+    default: ""
+  token:
+    description: Token for the hub.
+    type: str
   headers:
     description: Whether to read the weights' index and headers.
     type: bool
@@ -41,12 +56,21 @@ EXAMPLES = r"""
     path: /root/models/Qwen3.6-27B
   register: model
 
+- name: Look at a model that is only on the hub
+  inference.sglang.model_info:
+    repo: Qwen/Qwen3.6-27B
+  register: remote
+
 - name: Plan its server
   ansible.builtin.debug:
     msg: "{{ model.config | inference.sglang.launch_plan('0.5.11', gpus, weights=model.weights) }}"
 """
 
 RETURN = r"""
+commit:
+  description: Commit that O(revision) of O(repo) is.
+  returned: for a repository
+  type: str
 config:
   description: Content of C(config.json).
   returned: success
@@ -90,20 +114,41 @@ weights:
       elements: str
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._hub_headers import read_remote_model
 from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import model_profile
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub import Hub, require_token
+
+
+def _read(params: dict[str, Any]) -> dict[str, Any]:
+    if params["path"]:
+        return read_model(params["path"], params["headers"])
+    require_token(params["token"] or "")
+    hub = Hub(params["endpoint"], params["token"] or "")
+    return read_remote_model(hub, params["repo"], params["revision"], params["headers"])
 
 
 def main() -> None:
     """Entry point."""
     module = AnsibleModule(
-        argument_spec={"path": {"type": "path", "required": True}, "headers": {"type": "bool", "default": True}},
+        argument_spec={
+            "path": {"type": "path"},
+            "repo": {"type": "str"},
+            "revision": {"type": "str", "default": "main"},
+            "endpoint": {"type": "str", "default": ""},
+            "token": {"type": "str", "no_log": True},
+            "headers": {"type": "bool", "default": True},
+        },
+        required_one_of=[("path", "repo")],
+        mutually_exclusive=[("path", "repo")],
         supports_check_mode=True,
     )
     try:
-        found = read_model(module.params["path"], module.params["headers"])
+        found = _read(module.params)
         profile = model_profile(found["config"], found["hf_quant_config"])
     except SglangError as error:
         module.fail_json(**error.as_result())
