@@ -36,6 +36,9 @@ options:
   hf_quant_config:
     description: Content of C(hf_quant_config.json), which some checkpoints have beside C(config.json).
     type: dict
+  drafter_config:
+    description: C(config.json) of an external drafter, which C(speculative_draft_model_path) in O(settings) goes with.
+    type: dict
   allow_unverified_release:
     description: Decide for a release whose parser was never asked about such commands, or that is newer than the table, all the same.
     type: bool
@@ -79,9 +82,12 @@ def _filter(
     settings: Any = None,
     hf_quant_config: Any = None,
     allow_unverified_release: Any = False,
+    drafter_config: Any = None,
 ) -> dict[str, Any]:
     try:
-        return speculative_settings(config, sglang_version, mtp_weights, num_steps, settings, hf_quant_config, allow_unverified_release)
+        return speculative_settings(
+            config, sglang_version, mtp_weights, num_steps, settings, hf_quant_config, allow_unverified_release, drafter_config
+        )
     except SglangError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -187,3 +187,12 @@ def read_model(directory: str, headers: bool = True) -> dict[str, Any]:
         "hf_quant_config": _read_json(os.path.join(directory, "hf_quant_config.json")),
         "weights": weights,
     }
+
+
+def read_drafter_config(settings: Mapping[str, Any]) -> Optional[dict[str, Any]]:
+    """The config.json of the external drafter that settings name, where it is on this host."""
+    path = settings.get("speculative_draft_model_path")
+    if not isinstance(path, str) or not os.path.isdir(path):
+        return None
+    found: dict[str, Any] = read_model(path, headers=False)["config"]
+    return found

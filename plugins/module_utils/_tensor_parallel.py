@@ -45,15 +45,21 @@ def _recurrent_dimensions(profile: ModelProfile) -> list[tuple[str, int]]:
 
 
 def _quantised_problems(profile: ModelProfile, size: int) -> list[str]:
-    quantization = profile.quantization
-    expert = profile.forward.expert_size
-    if quantization is None or quantization.weight_block is None or not profile.forward.sparse or not expert:
+    """Parts that hold no whole number of weight blocks: the engine refuses them as it builds the layers.
+
+    SGLang 0.5.11 layers/quantization/fp8.py:316, validate_block_quant_shapes.
+    """
+    quantization, forward = profile.quantization, profile.forward
+    if quantization is None or quantization.weight_block is None or size == 1:
         return []
-    block = quantization.weight_block[0]
-    part = expert // size
-    if expert % size == 0 and part % block:
-        return [f"moe_intermediate_size {expert} / {size} = {part} is not a multiple of the weight block {block}"]
-    return []
+    block = max(quantization.weight_block)
+    cut = [("intermediate_size", forward.size, forward.dense), ("moe_intermediate_size", forward.expert_size, forward.sparse)]
+    cut.append(("shared_expert_intermediate_size", forward.shared_size, forward.sparse))
+    return [
+        f"{name} {width} / {size} = {width // size} is not a multiple of the weight block {block}"
+        for name, width, layers in cut
+        if layers and width and width % size == 0 and width // size % block
+    ]
 
 
 def problems(profile: ModelProfile, size: int) -> list[str]:

@@ -224,11 +224,10 @@ from typing import Any, Optional
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
 from ansible_collections.inference.sglang.plugins.module_utils import _server_host as host
-from ansible_collections.inference.sglang.plugins.module_utils._drafter import PATH as DRAFTER_PATH
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
-from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
 from ansible_collections.inference.sglang.plugins.module_utils._release import Wanted, difference, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
     HostPlaces,
@@ -301,14 +300,6 @@ class Planner:
         self.sources["gpus"] = "target" if measured else "inventory"
         return host.choose_gpus(measured or self.params["declared_gpus"], tuple(self.params["gpus"]))
 
-    def drafter(self, settings: dict[str, Any]) -> Optional[dict[str, Any]]:
-        """The config.json of the external drafter that the settings name, where it is on this host."""
-        path = settings.get(DRAFTER_PATH)
-        if not isinstance(path, str) or not os.path.isdir(path):
-            return None
-        found: dict[str, Any] = read_model(path, headers=False)["config"]
-        return found
-
     # ----- deriving -----
     def plan(self, model: dict[str, Any], version: str) -> dict[str, Any]:
         """The core's plan for this host."""
@@ -322,7 +313,7 @@ class Planner:
             self.gpus() if str(settings.get("device")) != "cpu" else [],
             hf_quant_config=model["hf_quant_config"],
             weights=model["weights"],
-            drafter_config=self.drafter(settings),
+            drafter_config=read_drafter_config(settings),
             tensor_parallel_size=params["tensor_parallel_size"] or None,
             settings=with_served_name(settings, params["served_model_name"], params["model_path"] or "model"),
             workload=params["workload"],

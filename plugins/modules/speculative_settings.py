@@ -77,7 +77,7 @@ weights:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import speculative_settings
 from ansible_collections.inference.sglang.plugins.module_utils._weights import read_evidence
 
@@ -105,6 +105,7 @@ def main() -> None:
             params["settings"],
             found["hf_quant_config"],
             params["allow_unverified_release"],
+            read_drafter_config(params["settings"]),
         )
     except SglangError as error:
         module.fail_json(**error.as_result())

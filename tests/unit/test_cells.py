@@ -111,6 +111,7 @@ def test_slots_of_the_oldest_release_follow_speculation():
         ("Kimi-Linear-48B-A3B-Instruct", 3, "linear_attn_config.num_heads 32 is not divisible by 3"),
         ("DeepSeek-V3", 32, "is not a multiple of the weight block 128"),
         ("MiniMax-M2.5", 8, "moe_intermediate_size 1536 / 8 = 192 is not a multiple of the weight block 128"),
+        ("Qwen3-32B-FP8", 16, "intermediate_size 25600 / 16 = 1600 is not a multiple of the weight block 128"),
         ("Qwen3.6-27B", 3, "linear_num_key_heads 16 is not divisible by 3"),
     ],
 )

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._drafter import read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._releases import release_of
 
@@ -163,3 +166,13 @@ def test_a_shorter_block_and_no_drafting_at_all():
 def test_a_drafter_without_a_block_takes_the_engines_default():
     found = drafted(drafter={key: value for key, value in DFLASH.items() if key != "block_size"})
     assert values(found["argv"])["--speculative-num-draft-tokens"] == "16"
+
+
+def test_the_drafter_is_read_where_the_settings_say_it_lies(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(DFLASH))
+    assert read_drafter_config({"speculative_draft_model_path": str(tmp_path)}) == DFLASH
+    assert read_drafter_config({"speculative_draft_model_path": str(tmp_path / "absent")}) is None
+    assert read_drafter_config({}) is None
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(SglangError, match=r"no config\.json"):
+        read_drafter_config({"speculative_draft_model_path": str(tmp_path)})
