@@ -248,7 +248,7 @@ def make_setup(
     if chunk is not None and chunk <= 0:
         chunk = settings.integer("max_prefill_tokens", 1, 1 << 20) or 16384
     # With a vision tower the engine leaves them out (SGLang 0.5.11 server_args.py, piecewise graphs of multimodal models).
-    no_pieces = profile.vision is not None or any(settings.boolean(key) for key in ("disable_piecewise_cuda_graph", "disable_cuda_graph"))
+    no_pieces = profile.vision is not None or settings.boolean("disable_cuda_graph") is True
     own = settings.integer(release.graph_requests_option, 1, 1 << 16)
     return Setup(
         shapes=make_shapes(profile, release, settings, size, speculation, page_size),
