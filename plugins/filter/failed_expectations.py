@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -60,8 +61,7 @@ def _detail(expression: str, value: Any, seen: Any) -> str:
     return f"{left!r} against {right!r}"
 
 
-def failed_expectations(seen: Any, expectations: Any) -> list[str]:
-    """The expectations that do not hold."""
+def _require_jmespath() -> None:
     if not HAS_JMESPATH:
         error = SglangError(
             "expectations cannot be evaluated",
@@ -70,6 +70,21 @@ def failed_expectations(seen: Any, expectations: Any) -> list[str]:
             next_step=f"{sys.executable} -m pip install jmespath, or leave sglang_server_expectations empty",
         )
         raise AnsibleFilterError(str(error))
+
+
+def _wrong(expression: Any, error: object) -> AnsibleFilterError:
+    wrong = SglangError(
+        "an expectation is no JMESPath expression",
+        found=f"{expression}: {error}",
+        wanted="for instance probe.accept_length > `1.5`",
+        next_step="correct sglang_server_expectations",
+    )
+    return AnsibleFilterError(str(wrong))
+
+
+def failed_expectations(seen: Any, expectations: Any) -> list[str]:
+    """The expectations that do not hold."""
+    _require_jmespath()
     failed = []
     for expression in expectations:
         try:
@@ -77,14 +92,38 @@ def failed_expectations(seen: Any, expectations: Any) -> list[str]:
             if value is not True:
                 failed.append(f"{expression} ({_detail(str(expression), value, seen)})")
         except jmespath.exceptions.JMESPathError as error:
-            wrong = SglangError(
-                "an expectation is no JMESPath expression",
-                found=f"{expression}: {error}",
-                wanted="for instance probe.accept_length > `1.5`",
-                next_step="correct sglang_server_expectations",
-            )
-            raise AnsibleFilterError(str(wrong)) from error
+            raise _wrong(expression, error) from error
     return failed
+
+
+def _functions(tree: Any) -> Iterator[tuple[str, int]]:
+    """The functions that a parsed expression calls, each with its number of arguments."""
+    if tree["type"] == "function_expression":
+        yield tree["value"], len(tree["children"])
+    for child in tree["children"]:
+        if isinstance(child, dict):
+            yield from _functions(child)
+
+
+def checked_expectations(expectations: Any) -> list[str]:
+    """The expectations as they are; one that no server could ever fulfil is an error now, not after the switch."""
+    if not isinstance(expectations, list):
+        raise _wrong(expectations, "not a list of expressions")
+    if not expectations:
+        return []
+    _require_jmespath()
+    table = jmespath.functions.Functions.FUNCTION_TABLE
+    for expression in expectations:
+        try:
+            for name, count in _functions(jmespath.compile(str(expression)).parsed):
+                if name not in table:
+                    raise _wrong(expression, f"there is no function {name}")
+                signature = table[name]["signature"]
+                if count < len(signature) or (count > len(signature) and not (signature and signature[-1].get("variadic"))):
+                    raise _wrong(expression, f"{name} takes {len(signature)} arguments, not {count}")
+        except jmespath.exceptions.JMESPathError as error:
+            raise _wrong(expression, error) from error
+    return [str(expression) for expression in expectations]
 
 
 class FilterModule:

@@ -56,9 +56,14 @@ def release_id(parts: ReleaseParts) -> str:
     return sha256_text(canonical)[:16]
 
 
+def is_release_id(value: str) -> bool:
+    """Whether a name can be a release's."""
+    return _ID.fullmatch(value) is not None
+
+
 def check_release_id(value: str) -> str:
     """A release id comes from operators too (rollback to a named one): it must not be a path."""
-    if not _ID.fullmatch(value):
+    if not is_release_id(value):
         raise SglangError("not a release id", found=repr(value), wanted="sixteen hexadecimal digits, as in releases/<id>")
     return value
 
@@ -102,12 +107,13 @@ def parse_stamp(text: Optional[str], path: str) -> Optional[Stamp]:
             raise ValueError(f"format {data['format']}")
         known = {name: data[name] for name in Stamp.__dataclass_fields__ if name in data}
         return Stamp(**known)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SglangError(
-            "the stamp of the accepted release cannot be read",
+            "a stamp of a release cannot be read",
             found=f"{path}: {error}",
             wanted=f"a stamp of format {FORMAT}, as this collection writes it",
-            next_step="look at the file; when it is of no use, remove it: the next run restarts and proves the server",
+            next_step="look at the file; when it is of no use, remove it: the next run restarts and proves the server, and puts the unit "
+            "that is there now back if that fails",
         ) from error
 
 
@@ -123,6 +129,8 @@ class Live:
     needs_reload: bool = False
     state: str = "unknown"
     key: str = ""
+    release: str = ""  # whose launcher the running process was started with; empty when that cannot be seen
+    closed: tuple[str, ...] = ()  # places of the release and of the key with another owner or mode than they need
 
 
 @dataclass(frozen=True)
@@ -143,11 +151,12 @@ class Difference:
     restart: bool
     enable: bool
     reasons: tuple[str, ...]
+    repair: bool = False  # owners and modes, which need no restart
 
     @property
     def converged(self) -> bool:
         """Nothing to do at all."""
-        return not (self.restart or self.enable)
+        return not (self.restart or self.enable or self.repair)
 
 
 def _drop_in_reasons(accepted: Mapping[str, str], live: Mapping[str, str]) -> list[str]:
@@ -177,6 +186,8 @@ def difference(wanted: Wanted, accepted: Optional[Stamp], live: Live) -> Differe
         if live.launcher_sha256 != wanted.launcher_sha256:
             reasons.append("the launcher in the release's directory was changed")
         reasons += _drop_in_reasons(accepted.drop_ins, live.drop_ins)
+        if live.active and live.release not in ("", wanted.id):
+            reasons.append(f"the running server was started as release {live.release}")
         if wanted.wants_key and live.key != accepted.key and not wanted.key_changes:
             reasons.append("the API key file is not the one that was accepted")
     if live.needs_reload:
@@ -185,7 +196,7 @@ def difference(wanted: Wanted, accepted: Optional[Stamp], live: Live) -> Differe
         reasons.append("the API key changes")
     if live.unit_sha256 is not None and not live.active:
         reasons.append(f"the server is not running ({live.state})")
-    return Difference(restart=bool(reasons), enable=not live.enabled, reasons=tuple(reasons))
+    return Difference(restart=bool(reasons), enable=not live.enabled, reasons=(*reasons, *live.closed), repair=bool(live.closed))
 
 
 def releases_to_prune(present: Mapping[str, float], keep: int, protected: tuple[str, ...]) -> list[str]:

@@ -7,15 +7,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, parse_stamp, releases_to_prune
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import read_text
+from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, is_release_id, parse_stamp, releases_to_prune
+from ansible_collections.inference.sglang.plugins.module_utils._server_host import closed_places, read_text
 
 RELEASE_FILE = "release.json"
+_RECORD_KEYS = ("id", "unit", "unit_sha256", "launcher_sha256", "environment", "model", "serving")
 ACCEPTED_FILE, PREVIOUS_FILE = "accepted.json", "previous.json"
 
 
@@ -23,7 +25,7 @@ def write_atomic(path: str, text: str, mode: int = 0o644) -> None:
     """Replace a file in one step; a crash leaves the old one or the new one."""
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".partial-")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as handle:
             handle.write(text)
             handle.flush()
             os.fsync(handle.fileno())
@@ -35,8 +37,10 @@ def write_atomic(path: str, text: str, mode: int = 0o644) -> None:
 
 
 def same_files(directory: str, files: Mapping[str, str]) -> bool:
-    """Whether the release lies there exactly as wanted."""
-    return all(read_text(os.path.join(directory, name)) == text for name, text in files.items())
+    """Whether the release lies there exactly as wanted, readable to the service user."""
+    if any(read_text(os.path.join(directory, name)) != text for name, text in files.items()):
+        return False
+    return not closed_places(directory)
 
 
 def publish(directory: str, files: Mapping[str, str]) -> None:
@@ -48,6 +52,8 @@ def publish(directory: str, files: Mapping[str, str]) -> None:
         os.makedirs(parent, mode=0o755, exist_ok=True)
     finally:
         os.umask(before)
+    for place in (parent, os.path.dirname(parent)):
+        os.chmod(place, stat.S_IMODE(os.stat(place).st_mode) | 0o055)
     temporary = tempfile.mkdtemp(dir=parent, prefix=".partial-")
     try:
         for name, text in files.items():
@@ -75,9 +81,18 @@ def read_release(directory: str) -> dict[str, Any]:
             wanted="a release that was staged here",
             next_step="see which are in " + os.path.dirname(directory),
         )
-    data = json.loads(text)
-    if not isinstance(data, dict):
-        raise SglangError("the release's record is damaged", found=path, wanted="a JSON object")
+    try:
+        data = json.loads(text)
+        missing = [key for key in _RECORD_KEYS if key not in data]
+        if not isinstance(data, dict) or missing:
+            raise ValueError(f"no {', '.join(missing) or 'JSON object'}")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise SglangError(
+            "the release's record is damaged",
+            found=f"{path}: {error}",
+            wanted="the record that was staged with the release",
+            next_step="deploy the release's settings again: a damaged release is staged anew",
+        ) from error
     return data
 
 
@@ -85,6 +100,22 @@ def read_stamp(instance_directory: str, name: str) -> Optional[Stamp]:
     """accepted.json or previous.json."""
     path = os.path.join(instance_directory, name)
     return parse_stamp(read_text(path), path)
+
+
+def read_previous(instance_directory: str) -> tuple[Optional[Stamp], str]:
+    """previous.json, and what is wrong with it: only a rollback needs it, nothing else may fail of it."""
+    try:
+        return read_stamp(instance_directory, PREVIOUS_FILE), ""
+    except SglangError as error:
+        return None, str(error)
+
+
+def present_releases(instance_directory: str) -> list[str]:
+    """The ids below releases/; what else lies there is nobody's release."""
+    releases = os.path.join(instance_directory, "releases")
+    if not os.path.isdir(releases):
+        return []
+    return sorted(name for name in os.listdir(releases) if is_release_id(name) and os.path.isdir(os.path.join(releases, name)))
 
 
 def write_accepted(instance_directory: str, stamp: Stamp) -> None:
@@ -100,10 +131,10 @@ def prunable(instance_directory: str, keep: int) -> list[str]:
     releases = os.path.join(instance_directory, "releases")
     if not os.path.isdir(releases):
         return []
-    names = os.listdir(releases)
-    stamps = [read_stamp(instance_directory, name) for name in (ACCEPTED_FILE, PREVIOUS_FILE)]
-    present = {name: os.stat(os.path.join(releases, name)).st_mtime for name in names if not name.startswith(".")}
+    stamps = [read_stamp(instance_directory, ACCEPTED_FILE), read_previous(instance_directory)[0]]
+    present = {name: os.stat(os.path.join(releases, name)).st_mtime for name in present_releases(instance_directory)}
     old = releases_to_prune(present, keep, tuple(stamp.id for stamp in stamps if stamp is not None))
+    names = [name for name in os.listdir(releases) if os.path.isdir(os.path.join(releases, name))]
     return sorted([*old, *(name for name in names if name.startswith(".partial-"))])
 
 

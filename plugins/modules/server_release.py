@@ -13,7 +13,11 @@ description:
   - With O(state=staged) writes a release's files to C(<root>/instances/<instance>/releases/<id>), published by rename.
   - With O(state=accepted) writes the stamp C(accepted.json) after the gate and the probe have passed; the stamp before it
     becomes C(previous.json), and old releases beyond O(keep) are removed.
-  - With O(state=read) reports the stamps and the releases that are there.
+  - With O(state=prepared) writes down what serves here before anything is stopped (C(replaced.json)), namely the instance's unit file,
+    whether it is enabled and active, the servers of O(servers), and the key file beside the new one. What a killed run wrote down stays.
+  - With O(state=put_back) places that unit file and that key file again, or removes them where there were none; starting them again
+    is left to the caller, and O(state=forgotten) says that it was done. Accepting forgets too.
+  - With O(state=read) reports the stamps, the releases that are there, and whose the instance's unit is.
 options:
   root:
     description: Root of the collection's files on the host.
@@ -26,7 +30,7 @@ options:
   state:
     description: What to do.
     type: str
-    choices: [staged, accepted, read]
+    choices: [staged, prepared, accepted, put_back, forgotten, read]
     default: read
   id:
     description:
@@ -49,6 +53,11 @@ options:
     description: How many releases stay on the host, the accepted and the previous one among them.
     type: int
     default: 5
+  servers:
+    description: With O(state=prepared), other servers that are about to be stopped, as M(inference.sglang.launch_plan) found them.
+    type: list
+    elements: dict
+    default: []
 extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode:
@@ -102,6 +111,24 @@ releases:
   type: list
   elements: str
   returned: success
+release_damage:
+  description: Why the accepted release's record cannot be read; empty when it can.
+  type: str
+  returned: success
+previous_damage:
+  description: Why the stamp before the accepted one cannot be read; empty when it can.
+  type: str
+  returned: success
+unit:
+  description:
+    - The instance's unit as systemd has it. C(path) is empty when there is none; C(ours) says whether this collection wrote it;
+      C(release) is the release whose launcher the running process was started with.
+  type: dict
+  returned: success
+before:
+  description: What was here before the change, without the unit's text.
+  type: dict
+  returned: when O(state) is C(prepared) or C(put_back)
 pruned:
   description: What was removed below C(releases/).
   type: list
@@ -111,10 +138,12 @@ pruned:
 
 import os
 import time
+from dataclasses import asdict
 from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
+from ansible_collections.inference.sglang.plugins.module_utils import _unit_before as before
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._release import (
     Stamp,
@@ -122,7 +151,13 @@ from ansible_collections.inference.sglang.plugins.module_utils._release import (
     instance_directory,
     release_directory,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import read_text, view_live
+from ansible_collections.inference.sglang.plugins.module_utils._server_host import (
+    UNIT_DIRECTORY,
+    RunCommand,
+    read_text,
+    view_live,
+    view_unit,
+)
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
 
@@ -133,20 +168,31 @@ def _stage(module: AnsibleModule, directory: str, home: str, unit: str) -> dict[
     if files.same_files(directory, wanted):
         return {"changed": False}
     accepted = files.read_stamp(home, files.ACCEPTED_FILE)
-    before = ""
+    shown = ""
     if accepted is not None:
-        before = read_text(os.path.join(home, "releases", accepted.id, unit)) or ""
+        shown = read_text(os.path.join(home, "releases", accepted.id, unit)) or ""
     if not module.check_mode:
         files.publish(directory, wanted)
     return {
         "changed": True,
         "diff": {
             "before_header": f"accepted release {accepted.id}" if accepted else "no accepted release",
-            "before": before,
+            "before": shown,
             "after_header": f"release {module.params['id']}",
             "after": wanted.get(unit, ""),
         },
     }
+
+
+def _refuse_another_process(release: str, identifier: str) -> None:
+    """The gate and the probe have asked the process that runs, whatever the unit file says."""
+    if release not in ("", identifier):
+        raise SglangError(
+            "the running server is not of the release that is to be accepted",
+            found=f"a process of release {release}",
+            wanted=f"a process of release {identifier}",
+            next_step="see that nobody else changes this instance, then run the play again",
+        )
 
 
 def _accept(module: AnsibleModule, directory: str, home: str, unit: str) -> dict[str, Any]:
@@ -168,32 +214,77 @@ def _accept(module: AnsibleModule, directory: str, home: str, unit: str) -> dict
         figures=module.params["figures"],
     )
     if not module.check_mode:
+        _refuse_another_process(live.release, stamp.id)
         files.write_accepted(home, stamp)
-    old = files.prunable(home, module.params["keep"])
-    if not module.check_mode:
-        files.prune(home, old)
-    before = current.as_json() if current else ""
-    return {"changed": True, "pruned": old, "diff": {"before": before, "after": stamp.as_json()}}
+        before.forget(home)
+    pruned = _prune(module, home)
+    return {"changed": True, "pruned": pruned, "diff": {"before": current.as_json() if current else "", "after": stamp.as_json()}}
+
+
+def _prune(module: AnsibleModule, home: str) -> list[str]:
+    """Remove old releases. The stamp stands by now: what cannot be removed is no reason to call the server a failure."""
+    try:
+        old = files.prunable(home, module.params["keep"])
+        if not module.check_mode:
+            files.prune(home, old)
+    except OSError as error:
+        module.warn(f"old releases could not be removed: {error}")
+        return []
+    return old
+
+
+# ----- what was here before -----
+def _prepare(module: AnsibleModule, home: str, unit: str) -> dict[str, Any]:
+    accepted = files.read_stamp(home, files.ACCEPTED_FILE)
+    found = view_unit(unit, module.run_command)
+    stamp = f"{accepted.id} {accepted.accepted_at}" if accepted else ""
+    active = found.active in ("active", "activating", "reloading")
+    now = before.look(home, f"{UNIT_DIRECTORY}/{unit}", stamp, found.enabled, active, module.params["servers"])
+    kept = now if module.check_mode else before.remember(home, now)
+    return {"changed": False, "before": kept.shown()}
+
+
+def _put_back(module: AnsibleModule, home: str, unit: str) -> dict[str, Any]:
+    if module.check_mode:
+        return {"changed": True}
+    return {"changed": True, "before": before.put_back(home, f"{UNIT_DIRECTORY}/{unit}").shown()}
+
+
+def _forget(module: AnsibleModule, home: str, _unit: str) -> dict[str, Any]:
+    return {"changed": False if module.check_mode else before.forget(home)}
 
 
 def _as_dict(stamp: Optional[Stamp]) -> Optional[dict[str, Any]]:
     return None if stamp is None else dict(stamp.__dict__)
 
 
-def _report(home: str, identifier: str) -> dict[str, Any]:
+def _report(home: str, unit: str, identifier: str, run: RunCommand) -> dict[str, Any]:
+    """The stamps and one release. What only one reader needs is reported as damaged and fails that reader alone."""
     accepted = files.read_stamp(home, files.ACCEPTED_FILE)
-    previous = files.read_stamp(home, files.PREVIOUS_FILE)
-    releases = os.path.join(home, "releases")
-    present = sorted(name for name in os.listdir(releases) if not name.startswith(".")) if os.path.isdir(releases) else []
+    previous, previous_damage = files.read_previous(home)
+    present = files.present_releases(home)
     shown = identifier or (accepted.id if accepted else "")
-    directory = os.path.join(releases, shown) if shown in present else ""
+    directory = os.path.join(home, "releases", shown) if shown in present else ""
+    release, damage = {}, ""
+    try:
+        release = files.read_release(directory) if directory else {}
+    except SglangError as error:
+        if identifier:
+            raise
+        damage = str(error)
     return {
         "directory": directory,
-        "release": files.read_release(directory) if directory else {},
+        "release": release,
+        "release_damage": damage,
         "accepted": _as_dict(accepted),
         "previous": _as_dict(previous),
+        "previous_damage": previous_damage,
         "releases": present,
+        "unit": asdict(view_unit(unit, run)),
     }
+
+
+ACTIONS = {"prepared": _prepare, "put_back": _put_back, "forgotten": _forget}
 
 
 def main() -> None:
@@ -202,13 +293,14 @@ def main() -> None:
         argument_spec={
             "root": {"type": "path", "default": "/opt/sglang"},
             "instance": {"type": "str", "default": "default"},
-            "state": {"type": "str", "choices": ["staged", "accepted", "read"], "default": "read"},
+            "state": {"type": "str", "choices": ["staged", "prepared", "accepted", "put_back", "forgotten", "read"], "default": "read"},
             "id": {"type": "str", "default": ""},
             "files": {"type": "dict", "default": {}},
             # A path, not the key: without this the option's name alone would hide it from the log.
             "key_file": {"type": "path", "no_log": False},
             "figures": {"type": "dict", "default": {}},
             "keep": {"type": "int", "default": 5},
+            "servers": {"type": "list", "elements": "dict", "default": []},
         },
         required_if=[("state", "staged", ["id"]), ("state", "accepted", ["id"])],
         supports_check_mode=True,
@@ -218,13 +310,16 @@ def main() -> None:
     try:
         unit = unit_name(params["instance"])
         home = instance_directory(params["root"], params["instance"])
-        if params["id"] or params["state"] != "read":
+        directory = ""
+        if params["id"]:
             directory = release_directory(params["root"], params["instance"], check_release_id(params["id"]))
         if params["state"] == "staged":
             result.update(_stage(module, directory, home, unit))
         elif params["state"] == "accepted":
             result.update(_accept(module, directory, home, unit))
-        result.update(_report(home, params["id"]))
+        elif params["state"] in ACTIONS:
+            result.update(ACTIONS[params["state"]](module, home, unit))
+        result.update(_report(home, unit, params["id"], module.run_command))
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:

@@ -9,7 +9,7 @@ import sys
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.inference.sglang.plugins.filter import failed_expectations as module
-from ansible_collections.inference.sglang.plugins.filter.failed_expectations import failed_expectations
+from ansible_collections.inference.sglang.plugins.filter.failed_expectations import checked_expectations, failed_expectations
 
 SEEN = {"probe": {"accept_length": 1.0, "answer": "Paris"}, "gate": {"ranks": {"TP0": {"kv_tokens": 10}}}}
 
@@ -42,3 +42,32 @@ def test_a_controller_without_jmespath_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(AnsibleFilterError, match="no module jmespath") as caught:
         failed_expectations(SEEN, ["`true`"])
     assert sys.executable in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["probe.accept_length >"],
+        ["true", "probe..x"],
+        ["absent(probe)"],
+        ["length()"],
+        ["contains(probe, 'a', 'b')"],
+        [""],
+        "probe.x",
+        None,
+    ],
+)
+def test_what_could_never_be_evaluated_is_refused_beforehand(wrong: object) -> None:
+    with pytest.raises(AnsibleFilterError, match="sglang_server_expectations"):
+        checked_expectations(wrong)
+
+
+def test_what_can_be_evaluated_is_let_through_without_any_figures() -> None:
+    right = [
+        "probe.accept_length > `1.5`",
+        "contains(probe.answer, 'Paris')",
+        "length(gate.ranks[?used > `1`]) == `2`",
+        "not_null(a, b, c) == `1`",
+    ]
+    assert checked_expectations(right) == right
+    assert checked_expectations([]) == []

@@ -74,6 +74,7 @@ def test_a_converged_host_has_no_reason() -> None:
         (WANTED, STAMP, _live(active=False, state="failed, failed"), "not running (failed, failed)"),
         (WANTED, STAMP, _live(needs_reload=True), "has not read"),
         (WANTED, STAMP, _live(key="9:9:9"), "API key file"),
+        (WANTED, STAMP, _live(release="b" * 16), "was started as release " + "b" * 16),
         (_wanted(key_changes=True), STAMP, LIVE, "API key changes"),
     ],
 )
@@ -86,6 +87,17 @@ def test_each_difference_restarts_and_says_why(wanted: Wanted, stamp: Stamp, liv
 def test_a_disabled_unit_is_enabled_without_a_restart() -> None:
     found = difference(WANTED, STAMP, _live(enabled=False))
     assert (found.restart, found.enable, found.converged) == (False, True, False)
+
+
+def test_owners_and_modes_are_repaired_without_a_restart() -> None:
+    found = difference(WANTED, STAMP, _live(closed=("the key is open",)))
+    assert (found.restart, found.enable, found.converged) == (False, False, False)
+    assert found.reasons == ("the key is open",)
+
+
+@pytest.mark.parametrize("release", ["", "a" * 16])
+def test_the_process_of_the_accepted_release_is_left_alone(release: str) -> None:
+    assert difference(WANTED, STAMP, _live(release=release)).converged
 
 
 def test_no_key_wanted_means_no_look_at_the_key_file() -> None:
@@ -160,6 +172,48 @@ def test_what_a_killed_run_left_half_written_is_pruned(tmp_path: Path) -> None:
     assert files.prunable(str(tmp_path), 1) == [".partial-x", "c" * 16]
     files.prune(str(tmp_path), files.prunable(str(tmp_path), 1))
     assert [entry.name for entry in (tmp_path / "releases").iterdir()] == ["a" * 16]
+
+
+def test_what_lies_beside_the_releases_is_nobody_s_to_remove(tmp_path: Path) -> None:
+    releases = tmp_path / "releases"
+    for name in ("a" * 16, "c" * 16, "backup", ".partial-x"):
+        (releases / name).mkdir(parents=True)
+    for name in ("NOTES", "d" * 16, ".partial-file"):
+        (releases / name).write_text("")
+    files.write_accepted(str(tmp_path), STAMP)
+    assert files.present_releases(str(tmp_path)) == ["a" * 16, "c" * 16]
+    assert files.prunable(str(tmp_path), 1) == [".partial-x", "c" * 16]
+    files.prune(str(tmp_path), files.prunable(str(tmp_path), 1))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"id unit"', "{}", '{"id": 1}', "[" * 100_000, "NaN"])
+def test_a_damaged_record_is_an_error_with_a_next_step(tmp_path: Path, text: str) -> None:
+    (tmp_path / files.RELEASE_FILE).write_text(text)
+    with pytest.raises(SglangError, match="damaged") as caught:
+        files.read_release(str(tmp_path))
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
+def test_a_damaged_stamp_before_the_accepted_one_stops_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "releases" / ("a" * 16)).mkdir(parents=True)
+    (tmp_path / files.PREVIOUS_FILE).write_text(text)
+    stamp, damage = files.read_previous(str(tmp_path))
+    assert stamp is None
+    assert "previous.json" in damage
+    files.write_accepted(str(tmp_path), STAMP)
+    assert files.prunable(str(tmp_path), 1) == []
+
+
+@pytest.mark.parametrize(("place", "mode"), [("", 0o700), ("x.service", 0o600), ("launcher.py", 0o666), ("..", 0o700), ("../..", 0o700)])
+def test_a_release_that_was_closed_is_published_again(tmp_path: Path, place: str, mode: int) -> None:
+    target, wanted = tmp_path / "home/releases" / ("a" * 16), {"x.service": "one", "launcher.py": "two"}
+    files.publish(str(target), wanted)
+    assert files.same_files(str(target), wanted)
+    (target / place).chmod(mode)
+    assert not files.same_files(str(target), wanted)
+    files.publish(str(target), wanted)
+    assert files.same_files(str(target), wanted)
 
 
 def test_a_missing_release_says_where_to_look(tmp_path: Path) -> None:
