@@ -146,7 +146,7 @@ def put_key_back(home: str, before: Before) -> None:
             # Linked and renamed: renaming a link onto its own inode would do nothing.
             os.link(kept, kept + ".again")
             os.replace(kept + ".again", key)
-    elif not before.key:
+    elif not before.key and not before.stamp:  # an accepted release that needs one is better off with the new key than with none
         shutil.rmtree(os.path.dirname(key), ignore_errors=True)
 
 

@@ -76,6 +76,43 @@ def test_a_foreign_unit_is_named_kept_and_replaced_only_when_told(instance: Inst
 
 
 @pytest.mark.full
+@pytest.mark.full
+def test_a_hand_made_unit_of_the_instance_s_name_is_kept_and_comes_back(instance: Instance) -> None:
+    host, place = instance.host, f"/etc/systemd/system/{instance.unit}"
+    text = FOREIGN.format(port=instance.port)
+    host.write(place, text)
+    host.shell(f"systemctl daemon-reload; systemctl enable --now {instance.unit}")
+    wait_for_port(instance)
+    for told in ({}, {"sglang_server_replace_unmanaged": "false"}):
+        refused = instance.deploy(**told)
+        assert not refused.ok
+        assert f"{instance.unit} is a unit that this collection did not write" in refused.message
+        assert host.shell(f"cat {place}").strip() == text.strip()
+        assert instance.state() == "active"
+
+    bad = {"sglang_server_replace_unmanaged": "true", **instance.engine(STANDIN_DIE_AT="weights:memory")}
+    # The second run finds its own half-made unit there; what was there first counts.
+    assert not instance.deploy(kill_at="Start the server", **bad).ok
+    died = instance.deploy("--diff", **bad)
+    assert not died.ok
+    assert "is back and was started again" in died.message
+    assert "canary-of-the-foreign" not in died.output
+    assert host.shell(f"cat {place}").strip() == text.strip()
+    assert host.shell(f"systemctl is-active {instance.unit}; systemctl is-enabled {instance.unit}").split() == ["active", "enabled"]
+    assert host.try_shell(f"ls {instance.home}/replaced.json {instance.home}/lease.json")[1].count("No such file") == 2
+
+
+@pytest.mark.full
+def test_a_foreign_unit_comes_back_after_a_killed_run(instance: Instance, foreign: str) -> None:
+    host = instance.host
+    bad = {"sglang_server_replace_unmanaged": True, **instance.engine(STANDIN_DIE_AT="weights:memory")}
+    assert not instance.deploy(kill_at="Place the unit", **bad).ok
+    assert host.try_shell(f"systemctl is-enabled {foreign}")[1] == "disabled"
+    died = instance.deploy(**bad)
+    assert f"{foreign} was started again" in died.message
+    assert host.shell(f"systemctl is-active {foreign}; systemctl is-enabled {foreign}").split() == ["active", "enabled"]
+
+
 def test_a_bare_process_is_stopped_and_said(instance: Instance) -> None:
     host = instance.host
     command = (

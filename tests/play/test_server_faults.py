@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
+from ansible_collections.inference.sglang.plugins.module_utils._lease import Run
 
 from tests.play.conftest import Host, Instance, install_standin, make_instance
 
@@ -101,6 +104,64 @@ def test_expectations_that_are_not_met_refuse_a_release(served: Instance) -> Non
     assert "2.7 against 99" in refused.message
     assert _stamp(served)["id"] == identifier
     assert served.answers()
+
+
+@pytest.mark.full
+def test_damaged_records_do_not_keep_a_server_from_coming_back(served: Instance) -> None:
+    """The stamp removed, then the accepted release's record emptied: what serves comes back, and the cause is shown."""
+    host, identifier, bad = served.host, _stamp(served)["id"], served.engine(STANDIN_DIE_AT="draft:oom")
+    host.shell(f"cp {served.home}/accepted.json /root/accepted.json; rm {served.home}/accepted.json")
+    refused = served.deploy(**bad)
+    assert "out of memory" in refused.message
+    assert "that was here before is back and was started again" in refused.message
+    host.shell(f"cp /root/accepted.json {served.home}/accepted.json; : > {served.home}/releases/{identifier}/release.json")
+    refused = served.deploy(**bad)
+    assert "out of memory" in refused.message
+    assert f"release {identifier} could not be proven" in refused.message
+    assert served.state() == "active"
+    healed = served.deploy()
+    assert healed.ok, healed.output
+    _same_server(served, identifier)
+
+
+@pytest.mark.full
+def test_an_expectation_that_is_none_touches_nothing(served: Instance) -> None:
+    pid = served.main_pid()
+    refused = served.deploy(sglang_server_settings={"max_running_requests": 3}, sglang_server_expectations=["probe.accept_length >"])
+    assert "sglang_server_expectations" in refused.message
+    assert (refused.count("changed"), served.main_pid()) == (0, pid)
+
+
+@pytest.mark.full
+def test_a_process_of_another_release_is_seen_and_replaced(served: Instance) -> None:
+    """What a killed run leaves once something else reloads systemd: the accepted unit file, the other release's process."""
+    host, identifier = served.host, _stamp(served)["id"]
+    place, other = f"/etc/systemd/system/{served.unit}", "f" * 16
+    host.shell(
+        f"cp -a {served.home}/releases/{identifier} {served.home}/releases/{other}; sed -i s/{identifier}/{other}/ {place};"
+        f" systemctl daemon-reload; systemctl restart {served.unit}; cp {served.home}/releases/{identifier}/{served.unit} {place};"
+        " systemctl daemon-reload"
+    )
+    verified = served.enter("verify")
+    assert f"a process of release {other}" in verified.message
+    healed = served.deploy()
+    assert healed.ok, healed.output
+    assert other not in host.shell(f"tr '\\0' ' ' < /proc/{served.main_pid()}/cmdline")
+    host.shell(f"rm -r {served.home}/releases/{other}")
+    _same_server(served, identifier)
+
+
+@pytest.mark.full
+def test_a_second_run_is_told_who_changes_the_instance(served: Instance) -> None:
+    identifier = _stamp(served)["id"]
+    running = Run(user="ann", host="another-controller", place="elsewhere", pid=1, started="1")
+    lease = {"run": asdict(running), "since": time.time(), "until": time.time() + 3600}
+    served.host.write(f"{served.home}/lease.json", json.dumps(lease))
+    for refused in (served.deploy(sglang_server_settings={"max_running_requests": 5}), served.enter("rollback")):
+        assert "ann on another-controller" in refused.message
+        assert refused.count("changed") == 0
+    served.host.shell(f"rm {served.home}/lease.json")
+    _same_server(served, identifier)
 
 
 STAGES = [

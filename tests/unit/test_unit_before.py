@@ -94,13 +94,14 @@ def test_the_key_comes_back_under_its_inode(home: Path, kill: bool) -> None:
     assert not module.forget(str(home))
 
 
-def test_no_key_before_is_no_key_after(home: Path) -> None:
+@pytest.mark.parametrize("stamp", ["", "a t1"])
+def test_no_key_before_is_no_key_after_unless_an_accepted_release_may_need_it(home: Path, stamp: str) -> None:
     (home / "secrets").rmdir()
-    module.remember(str(home), _look(home))
+    module.remember(str(home), _look(home, stamp))
     (home / "secrets").mkdir()
     (home / "secrets/api-key").write_text("new")
     _put_back(home)
-    assert not (home / "secrets").exists()
+    assert (home / "secrets").exists() == bool(stamp)
 
 
 def test_the_unit_s_text_is_for_the_host_alone(home: Path) -> None:
