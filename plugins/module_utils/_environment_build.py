@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     check_space,
+    clear_unfinished,
     exclusive,
     read_marker,
-    remove_unfinished,
     sync_tree,
     write_marker,
 )
@@ -102,8 +102,9 @@ class Builder:
             marker = read_marker(request.path, request.digest)
             if marker is not None:
                 return marker, False
-            if remove_unfinished(request.path, request.link):
-                self.progress.report("clean", f"removed the unfinished {request.path}", force=True)
+            cleared = clear_unfinished(request.path, request.link)
+            if cleared:
+                self.progress.report("clean", cleared, force=True)
             check_space(request.root, request.needed_mib)
             # uv makes its lock files writable by everybody, so nobody else gets in.
             os.makedirs(self._cache, mode=0o700, exist_ok=True)

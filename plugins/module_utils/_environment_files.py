@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._environment_use import named_by, refuse_running
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import DIGEST_LENGTH, MARKER, Marker
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_record
 
 
 @contextlib.contextmanager
@@ -53,11 +55,7 @@ def exclusive(path: str, wait: float, on_wait: Callable[[str], None], pause: flo
 
 def read_marker(path: str, digest: str) -> Optional[Marker]:
     """The marker of a finished environment, None for anything else."""
-    try:
-        with open(os.path.join(path, MARKER), encoding="utf-8") as handle:
-            return Marker.parse(handle.read(), path, digest)
-    except (OSError, UnicodeDecodeError):
-        return None
+    return Marker.from_data(read_record(os.path.join(path, MARKER)), path, digest)
 
 
 def sync_directory(path: str) -> None:
@@ -90,10 +88,15 @@ def write_marker(path: str, text: str) -> None:
     sync_directory(os.path.dirname(path))
 
 
-def remove_unfinished(path: str, link: str) -> bool:
-    """Remove a directory that a build left; never a finished one, never one that is in use, never one of somebody else."""
+def clear_unfinished(path: str, link: str) -> str:
+    """Make room for a build where none is finished; returns what was done, empty where nothing was there.
+
+    What never had a marker is what a build left, and is removed. A marker that cannot be read, or that another release of
+    this collection wrote, vouches for a finished environment all the same: that is moved aside, never deleted. Nothing that a
+    process runs from is touched, and nothing with a marker that a service starts from.
+    """
     if not os.path.lexists(path):
-        return False
+        return ""
     if not re.search(rf"-[0-9a-f]{{{DIGEST_LENGTH}}}$", path):
         raise AssertionError(f"{path} is no path of an environment")
     if link and os.path.realpath(link) == os.path.realpath(path):
@@ -105,9 +108,23 @@ def remove_unfinished(path: str, link: str) -> bool:
         )
     if os.path.islink(path) or not os.path.isdir(path):
         os.unlink(path)
-    else:
-        shutil.rmtree(path)
-    return True
+        return f"removed what was at {path}"
+    refuse_running(path)
+    marked, service = os.path.lexists(os.path.join(path, MARKER)), named_by(path)
+    if marked and service:
+        raise SglangError(
+            f"{path} has no valid {MARKER}, yet a service starts from it",
+            found=f"{service} names it; its {MARKER} is damaged, or another release of this collection wrote it",
+            wanted="an environment of this release, or one that no service needs",
+            next_step=f"put {MARKER} back from a copy, or move {path} aside (the service cannot start until it is built anew), "
+            "and run the play again",
+        )
+    if marked or service:
+        aside = name_aside(path)
+        os.rename(path, aside)
+        return f"moved {path}, which is not complete, aside to {aside}"
+    shutil.rmtree(path)
+    return f"removed the unfinished {path}"
 
 
 @dataclass(frozen=True)
@@ -136,7 +153,7 @@ def refuse_other(link: str) -> SglangError:
 
 
 def name_aside(link: str, now: Optional[float] = None) -> str:
-    """A free name beside ``link`` for the directory that was there before."""
+    """A free name beside a path for the directory that was there before."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     name = f"{link.rstrip('/')}.replaced-{stamp}"
     count = 1

@@ -131,14 +131,20 @@ class Marker:
         return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
 
     @classmethod
-    def parse(cls, text: str, path: str, digest: str) -> Optional[Marker]:
-        """The marker, if it is whole and belongs to this very directory: environments cannot be moved."""
-        try:
-            data = json.loads(text)
-            marker = cls(**data)
-        except (ValueError, TypeError):
+    def from_data(cls, data: object, path: str, digest: str) -> Optional[Marker]:
+        """The marker, if it is whole and belongs to this very directory: environments cannot be moved.
+
+        What a newer release of the collection writes besides is passed over; it is the same environment.
+        """
+        if not isinstance(data, dict) or data.get("path") != path or data.get("digest") != digest:
             return None
-        return marker if marker.path == path and marker.digest == digest else None
+        texts = [data.get(name) for name in ("name", "lock_sha256", "python_version", "platform", "uv_version")]
+        versions = data.get("versions")
+        if not all(isinstance(text, str) for text in texts) or not isinstance(versions, dict):
+            return None
+        if not all(isinstance(name, str) and isinstance(version, str) for name, version in versions.items()):
+            return None
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
 
 
 def main_versions(distributions: dict[str, str]) -> dict[str, str]:

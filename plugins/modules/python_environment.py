@@ -12,6 +12,8 @@ description:
     The same wish finds the same directory again; another lock makes another directory.
   - It is built at its final path and counts as done only with the file C(.complete.json), which is written last. What a run
     left unfinished is removed and built anew. A finished environment is never written to.
+  - A directory whose C(.complete.json) is damaged or of another kind is moved aside, never deleted. The module refuses while
+    a process runs from it, or while a service names it.
   - uv does the work. The module puts a uv of its own in O(tools), hashed as well.
   - O(link) leads to the environment once it is done, switched in one step.
   - Bytecode is compiled, as the user that runs the engine cannot write it later and a start without it takes twice as long.

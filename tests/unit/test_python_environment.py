@@ -9,22 +9,24 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from ansible.module_utils import basic
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     LinkState,
+    clear_unfinished,
     exclusive,
     name_aside,
-    remove_unfinished,
     switch_link,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._environment_use import named_by, refuse_running
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import (
     MARKER,
@@ -163,12 +165,99 @@ def test_unfinished_directory_is_built_anew(host: Host) -> None:
     assert "clean" in host.phases()
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"path": "/elsewhere"}', "[]"])
-def test_damaged_marker_does_not_make_an_environment_complete(host: Host, text: str) -> None:
+@pytest.mark.parametrize("data", [b"", b"{", b'{"path": "/elsewhere"}', b"[]", b"\xff\xfe", b"[" * 100_000], ids=range(6))
+def test_damaged_marker_does_not_make_an_environment_complete_and_costs_nobody_the_old_one(host: Host, data: bytes) -> None:
     path = Path(host.call()["path"])
-    (path / MARKER).write_text(text)
+    (path / MARKER).write_bytes(data)
+    (path / "precious").write_text("x")
     host.link.unlink()
     assert host.call()["built"] is True
+    [aside] = [name for name in host.environments() if ".replaced-" in name]
+    assert (host.root / aside / "precious").read_text() == "x"
+
+
+@pytest.mark.parametrize("change", [{"of_a_newer_release": {"a": 1}}, {"built": None, "seconds": None}])
+def test_marker_of_another_release_is_still_the_same_environment(host: Host, change: dict[str, Any]) -> None:
+    path = Path(host.call()["path"])
+    marker = json.loads((path / MARKER).read_text())
+    marker.update(change)
+    (path / MARKER).write_text(json.dumps({name: value for name, value in marker.items() if value is not None}))
+    assert host.call()["changed"] is False
+
+
+def an_unfinished(folder: Path, marker: Optional[str]) -> Path:
+    path = folder / "envs" / f"sglang-0.5.11-{'a' * 12}"
+    (path / "bin").mkdir(parents=True)
+    (path / "bin/python").symlink_to(PYTHON)
+    (path / "lib").mkdir()
+    if marker is not None:
+        (path / MARKER).write_text(marker)
+    return path
+
+
+@pytest.mark.parametrize("marker", [None, ""])
+@pytest.mark.parametrize("way", ["interpreter", "through a link", "directory", "executable", "library"])
+def test_environment_that_a_process_runs_from_is_never_touched(tmp_path: Path, way: str, marker: Optional[str]) -> None:
+    path = an_unfinished(tmp_path, marker)
+    (tmp_path / "link").symlink_to(path)
+    script = "import sys; print('up', flush=True); sys.stdin.read()"
+    python, cwd = PYTHON, "/"
+    if way == "interpreter":
+        python = str(path / "bin/python")
+    elif way == "through a link":
+        python = str(tmp_path / "link/bin/python")
+    elif way == "directory":
+        cwd = str(path / "lib")
+    elif way == "executable":
+        shutil.copy(os.path.realpath(PYTHON), path / "bin/copy")
+        python = str(path / "bin/copy")
+    else:
+        (path / "lib/some.so").write_bytes(b"x" * 4096)
+        library = str(path / "lib/some.so")
+        script = f"import mmap; f = open({library!r}, 'rb'); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); " + script
+    with subprocess.Popen([python, "-c", script], cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == "up\n"
+        with pytest.raises(SglangError) as refusal:
+            refuse_running(str(path), patience=0)
+        assert str(process.pid) in refusal.value.found
+        assert refusal.value.wrong and refusal.value.wanted and str(process.pid) in refusal.value.next_step
+        process.stdin.close()
+    clear_unfinished(str(path), "")
+    assert not path.exists()
+
+
+def test_process_of_a_killed_build_is_waited_for(tmp_path: Path) -> None:
+    path = an_unfinished(tmp_path, None)
+    with subprocess.Popen([path / "bin/python", "-c", "import time; time.sleep(0.5)"]):
+        clear_unfinished(str(path), "")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("marker", "ending"), [("", "refused"), (None, "moved")])
+def test_environment_that_an_accepted_release_names_is_never_deleted(tmp_path: Path, marker: Optional[str], ending: str) -> None:
+    path = an_unfinished(tmp_path, marker)
+    stamp = tmp_path / "instances/chat/accepted.json"
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text(json.dumps({"environment": {"path": f"{path}-other"}}))
+    assert named_by(str(path)) == ""
+    stamp.write_text(json.dumps({"environment": {"path": str(path)}}))
+    if ending == "refused":
+        with pytest.raises(SglangError, match=r"accepted\.json"):
+            clear_unfinished(str(path), "")
+        assert (path / "bin/python").exists()
+    else:
+        assert "aside" in clear_unfinished(str(path), "")
+        assert len(list(path.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize("text", ["ExecStart=:{}/bin/python launcher.py", 'ExecStart=:"{}/bin/python"'])
+def test_unit_names_its_environment(tmp_path: Path, text: str) -> None:
+    unit = tmp_path / "sglang-x.service"
+    unit.write_text("[Service]\n" + text.format("/opt/sglang/envs/sglang-0.5.11-aaaaaaaaaaaa"))
+    pattern = str(tmp_path / "sglang-*.service")
+    assert named_by("/opt/sglang/envs/sglang-0.5.11-aaaaaaaaaaaa", pattern) == str(unit)
+    assert named_by("/opt/sglang/envs/sglang-0.5.11-bbbbbbbbbbbb", pattern) == ""
 
 
 def test_unmarked_environment_that_the_link_leads_to_is_not_touched(host: Host) -> None:
@@ -183,8 +272,9 @@ def test_unmarked_environment_that_the_link_leads_to_is_not_touched(host: Host) 
 def test_copied_environment_is_not_complete_elsewhere(host: Host) -> None:
     text = (Path(host.call()["path"]) / MARKER).read_text()
     digest = json.loads(text)["digest"]
-    assert Marker.parse(text, json.loads(text)["path"], digest) is not None
-    assert Marker.parse(text, "/somewhere/else", digest) is None
+    data = json.loads(text)
+    assert Marker.from_data(data, data["path"], digest) is not None
+    assert Marker.from_data(data, "/somewhere/else", digest) is None
 
 
 @pytest.mark.parametrize("missing", ["python", "lock", "uv", "everything"])
@@ -441,7 +531,7 @@ def test_name_aside_is_free(tmp_path: Path) -> None:
 
 def test_nothing_but_an_environments_directory_is_ever_removed(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
-        remove_unfinished(str(tmp_path), "")
+        clear_unfinished(str(tmp_path), "")
     assert tmp_path.exists()
 
 
