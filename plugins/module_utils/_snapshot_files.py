@@ -116,12 +116,21 @@ def require_model(selected: Iterable[RemoteFile], everything: Iterable[RemoteFil
         )
 
 
-def parse_metadata(body: Any, source: str) -> RepoMetadata:
-    """Read the hub's answer to ``/api/models/<repo>/revision/<revision>?blobs=true``."""
+def parse_metadata(body: Any, source: str, asked: str = "") -> RepoMetadata:
+    """Read the hub's answer to ``/api/models/<repo>/revision/<revision>?blobs=true``; ``asked`` is that revision."""
     commit = body.get("sha") if isinstance(body, dict) else None
     siblings = body.get("siblings") if isinstance(body, dict) else None
     if not isinstance(commit, str) or not is_commit(commit) or not isinstance(siblings, list):
         raise _no_hub_answer(source, "no commit hash or no file list in the answer")
+    if is_commit(asked) and commit != asked:
+        # A commit names content. Files of another one must not be published, nor vouched for, under its name.
+        raise SglangError(
+            f"{source} was asked for one commit and answers with another.",
+            found=f"commit {commit}",
+            wanted=f"commit {asked}",
+            next_step="Use a hub or mirror that keeps revisions (endpoint, model_shards_endpoint), or set revision "
+            f"(model_shards_revision) to {commit} if that is the one that is meant.",
+        )
     return RepoMetadata(commit=commit, files=tuple(_remote_file(item, source) for item in siblings))
 
 

@@ -114,7 +114,7 @@ class Hub:
         """Commit, files, sizes and digests of a revision; HubError when there is no such answer."""
         path = f"/api/models/{repo}/revision/{urllib.parse.quote(revision, safe='')}?blobs=true"
         context = Context(repo=repo, revision=revision, endpoint=public_endpoint(self.endpoint), token_given=bool(self._token))
-        return self._insist(lambda: parse_metadata(self._get(path), context.endpoint), context, on_retry)
+        return self._insist(lambda: parse_metadata(self._get(path), context.endpoint, revision), context, on_retry)
 
     def read(self, repo: str, revision: str, name: str, start: int, length: int) -> bytes:
         """So many bytes of a file from a position on, or as many as it has; a server that sends more is cut off."""

@@ -9,7 +9,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -302,6 +302,29 @@ def test_a_branch_is_resolved_once_and_moves_only_when_asked(hub: Hub, source: P
     assert moved.revision != first.revision
     assert Path(first.path).is_dir(), "the old revision stays: a server may be running from it"
     assert snapshot(hub, tmp_path / "models").revision == moved.revision
+
+
+class MainOnlyHandler(Handler):
+    """A mirror that keeps one revision and gives it to everybody."""
+
+    def find_repo(self, name: str, revision: Optional[str] = None) -> Any:
+        return super().find_repo(name, "main")
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize("adopted", [False, True])
+def test_a_mirror_that_answers_a_pinned_commit_with_another_is_not_believed(
+    adopted: bool, check_mode: bool, source: Path, tmp_path: Path
+) -> None:
+    pinned = "f" * 40
+    with running_hub(tmp_path / "hub", _with_handler(MainOnlyHandler)) as hub, pytest.raises(SglangError) as caught:
+        snapshot(hub, tmp_path / "models", check_mode, revision=pinned, path=str(source) if adopted else "")
+    commit = hub.repo(REPO).commit  # type: ignore[union-attr]
+    assert (caught.value.found, caught.value.wanted) == (f"commit {commit}", f"commit {pinned}")
+    made = [path.name for path in (tmp_path / "models").rglob("*")]
+    assert not [name for name in made if name.startswith((pinned, commit)) or name.endswith(".manifest.json")]
+    with running_hub(tmp_path / "hub", _with_handler(MainOnlyHandler)) as hub:
+        assert snapshot(hub, tmp_path / "models", check_mode, revision=commit).revision == commit
 
 
 def test_a_broken_published_file_is_the_only_one_fetched_again(hub: Hub, source: Path, tmp_path: Path) -> None:
