@@ -25,6 +25,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._python_environme
     judge_adopted,
     pins_of,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_regular
 from ansible_collections.inference.sglang.plugins.module_utils._tool_process import clean_environment
 
 
@@ -69,9 +70,8 @@ def probe_interpreter(path: str) -> Interpreter:
 
 def read_lock(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as handle:
-            return handle.read()
-    except OSError as failure:
+        return read_regular(path).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as failure:
         raise SglangError(
             "the lock is not on the host",
             found=str(failure),

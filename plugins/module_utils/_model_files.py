@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import MAXIMUM_MODEL_JSON, open_regular, read_regular
 from ansible_collections.inference.sglang.plugins.module_utils._safetensors import (
     LFS_POINTER,
     PREFIX,
@@ -22,18 +23,13 @@ from ansible_collections.inference.sglang.plugins.module_utils._safetensors impo
     summarise,
 )
 
-# The largest config.json known has 0.1 MB, the largest index 5 MB.
-MAXIMUM_JSON = 64 * 1024 * 1024
 _NAMED = 5
 
 
 def _read_text(path: str) -> Optional[str]:
     """A small file's text, or None when it is not there."""
     try:
-        if os.path.getsize(path) > MAXIMUM_JSON:
-            raise SglangError(f"{path} is too large to be what its name says.", wanted=f"at most {MAXIMUM_JSON} bytes")
-        with open(path, encoding="utf-8") as handle:
-            return handle.read()
+        return read_regular(path, MAXIMUM_MODEL_JSON).decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -63,8 +59,8 @@ def read_shard(path: str) -> list[Tensor]:
     """The tensors of one shard, from its header alone."""
     name = os.path.basename(path)
     try:
-        size = os.path.getsize(path)
-        with open(path, "rb") as handle:
+        with open_regular(path) as handle:
+            size = os.fstat(handle.fileno()).st_size
             length = header_length(name, handle.read(len(LFS_POINTER)), size)
             handle.seek(PREFIX)
             header = handle.read(length)

@@ -24,6 +24,17 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
+def _text(value: str, name: str) -> str:
+    """Text that can be written to a file: half of a surrogate pair, as ``"\\ud800"`` in JSON gives it, cannot."""
+    text = str.__str__(value)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        step = "Remove the broken character; it comes from text that was cut or wrongly decoded."
+        raise SglangError(f"{name} holds text that is not Unicode.", shown(text), "text that UTF-8 can hold", step) from None
+    return text
+
+
 def plain(value: object, name: str, depth: int = 0) -> Any:
     """A deep copy out of dict, list, str, int, float, bool and None only: drops Ansible's tagged types, refuses the rest."""
     if depth > MAXIMUM_DEPTH:
@@ -31,7 +42,7 @@ def plain(value: object, name: str, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str.__str__(value)
+        return _text(value, name)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -41,7 +52,7 @@ def plain(value: object, name: str, depth: int = 0) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise SglangError(f"{name} has a key that is not text.", found=shown(key), wanted="names as keys")
-            copy[str.__str__(key)] = plain(item, name, depth + 1)
+            copy[_text(key, name)] = plain(item, name, depth + 1)
         return copy
     if isinstance(value, (list, tuple)):
         return [plain(item, name, depth + 1) for item in value]

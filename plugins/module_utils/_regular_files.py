@@ -7,12 +7,15 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import Any, BinaryIO, Union
+from io import BufferedReader
+from typing import Any, Union
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 
 # Our own records hold a few KB, the manifest of a model of a thousand files 0.3 MB.
 MAXIMUM_STATE = 16 * 1024 * 1024
+# The largest config.json known has 0.1 MB, the largest index 5 MB.
+MAXIMUM_MODEL_JSON = 64 * 1024 * 1024
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a FIFO"),
@@ -32,7 +35,7 @@ def not_regular(path: str, mode: int) -> SglangError:
     )
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular(path: str) -> BufferedReader:
     """Open for reading. Raises OSError as ``open`` does, SglangError for a FIFO, a device, a socket or a directory."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):

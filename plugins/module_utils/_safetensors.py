@@ -14,6 +14,10 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import sho
 PREFIX = 8
 # safetensors' own limit.
 MAXIMUM_HEADER = 100_000_000
+# numpy's limit until its release 2; a model's tensors have six at most.
+MAXIMUM_DIMENSIONS = 32
+# Digits of a whole number: sizes and positions in a file are below 2**64.
+_DIGITS = 20
 LFS_POINTER = b"version https://git-lfs"
 _BITS = {
     "BOOL": 8,
@@ -80,10 +84,19 @@ def header_length(name: str, start: bytes, file_size: int) -> int:
 
 
 def _sizes(values: object) -> Optional[tuple[int, ...]]:
-    """A list of whole numbers, or None where it is something else."""
-    if not isinstance(values, list) or any(isinstance(item, bool) or not isinstance(item, int) or item < 0 for item in values):
+    """A short list of whole numbers, or None where it is something else."""
+    if not isinstance(values, list) or len(values) > MAXIMUM_DIMENSIONS:
+        return None
+    if any(isinstance(item, bool) or not isinstance(item, int) or item < 0 for item in values):
         return None
     return tuple(values)
+
+
+def _whole(digits: str) -> int:
+    """A JSON number: turning a million digits into one takes minutes, and no size has them."""
+    if len(digits) > _DIGITS:
+        raise ValueError("a number too long to be a size")
+    return int(digits)
 
 
 def _tensor(name: str, key: str, value: Any) -> Tensor:
@@ -110,8 +123,8 @@ def parse_header(name: str, header: bytes, file_size: int) -> list[Tensor]:
     """The tensors of a file whose size fits its header exactly; anything else is named and refused."""
     try:
         # The format allows blanks behind the JSON, to align what follows.
-        values = json.loads(header.decode("utf-8"))
-    except (ValueError, RecursionError):
+        values = json.loads(header.decode("utf-8"), parse_int=_whole)
+    except (ValueError, RecursionError, MemoryError):
         raise _broken(name, "its header is not readable JSON") from None
     if not isinstance(values, dict):
         raise _broken(name, "its header is not a table of tensors")

@@ -74,8 +74,7 @@ class Snapshot:
             return self._request.revision
         if self._request.refresh:
             return ""
-        recorded = store.read_refs(self._place).get(self._request.revision)
-        commit = recorded.get("revision", "") if isinstance(recorded, dict) else ""
+        commit = store.read_refs(self._place).get(self._request.revision, {}).get("revision", "")
         return commit if is_commit(commit) else ""
 
     def _commit(self) -> str:
@@ -120,7 +119,7 @@ class Snapshot:
         try:
             commit = self._known_commit() or self._ask(self._request.revision).commit
             self._locate(commit)
-            manifest = store.read_manifest(outcome.manifest)
+            manifest = self._manifest_of(commit)
             if manifest is not None and os.path.isdir(outcome.path):
                 outcome.describe_manifest(manifest)
                 _retimed, broken = self._inspect(manifest)
@@ -177,7 +176,18 @@ class Snapshot:
             os.rename(pending, self.outcome.manifest)
             store.sync_directory(self._place.directory)
             self.outcome.changed = True
-        return store.read_manifest(self.outcome.manifest)
+        return self._manifest_of(commit)
+
+    def _manifest_of(self, commit: str) -> Optional[Manifest]:
+        manifest = store.read_manifest(self.outcome.manifest)
+        if manifest is not None and (manifest.repo, manifest.revision) != (self._request.repo, commit):
+            raise SglangError(
+                f"The manifest {self.outcome.manifest} is another model's.",
+                found=f"{manifest.repo}@{manifest.revision}",
+                wanted=f"{self._request.repo}@{commit}",
+                next_step="Remove that file and run again: the model's files are then verified anew.",
+            )
+        return manifest
 
     def _manifest(self, commit: str, entries: Iterable[Entry]) -> Manifest:
         return Manifest(

@@ -10,6 +10,7 @@ import pwd
 from collections.abc import Iterable
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import open_regular
 from ansible_collections.inference.sglang.plugins.module_utils._safetensors import LFS_POINTER, PREFIX, header_length, parse_header
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import require_shards
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_store import content_of
@@ -17,9 +18,9 @@ from ansible_collections.inference.sglang.plugins.module_utils._snapshot_store i
 
 def shard_problem(path: str) -> str:
     """What is wrong with a safetensors file by its header and size; empty when the two fit."""
-    name, size = os.path.basename(path), os.stat(path).st_size
-    with open(path, "rb") as handle:
-        start = handle.read(len(LFS_POINTER))
+    name = os.path.basename(path)
+    with open_regular(path) as handle:
+        size, start = os.fstat(handle.fileno()).st_size, handle.read(len(LFS_POINTER))
         try:
             length = header_length(name, start, size)
             handle.seek(PREFIX)

@@ -62,6 +62,10 @@ def require_repo(repo: str) -> None:
 def is_safe_name(name: str) -> bool:
     """A name from a hub becomes a path below our directory: nothing may lead out of it or into our own bookkeeping."""
     parts = name.split("/")
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
     return "\\" not in name and "\0" not in name and not any(part == "" or part.startswith(".") for part in parts)
 
 

@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import RemoteFile, is_safe_name
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import parse_json
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import SHA256, RemoteFile, is_safe_name
 
 FORMAT = 1
 
@@ -116,13 +117,13 @@ def dump(manifest: Manifest) -> str:
     return json.dumps({"format": FORMAT, "bytes": manifest.size, **asdict(manifest)}, indent=2, sort_keys=True) + "\n"
 
 
-def load(text: str, where: str) -> Manifest:
+def load(text: Union[str, bytes], where: str) -> Manifest:
     """Read a manifest; anything unexpected is an error, never a guess."""
     try:
-        data = json.loads(text)
+        data = parse_json(text)
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']!r}")
-        entries = tuple(_entry(item) for item in data["files"])
+        entries = tuple(entry_from(item) for item in data["files"])
         fields = {name: _typed(data, name, str) for name in ("repo", "revision", "requested", "source", "time", "path")}
         return Manifest(adopted=bool(_typed(data, "adopted", bool)), files=entries, **fields)
     except (ValueError, KeyError, TypeError) as error:
@@ -136,12 +137,15 @@ def load(text: str, where: str) -> Manifest:
 
 def _typed(data: Mapping[str, Any], name: str, kind: type) -> Any:
     value = data[name]
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{name} is {type(value).__name__}")
+    if isinstance(value, str):
+        value.encode("utf-8")  # JSON can hold text that no file can
     return value
 
 
-def _entry(item: Mapping[str, Any]) -> Entry:
+def entry_from(item: Mapping[str, Any]) -> Entry:
+    """One entry out of JSON; ValueError, KeyError or TypeError for anything else."""
     entry = Entry(
         file=_typed(item, "file", str),
         size=_typed(item, "size", int),
@@ -151,6 +155,8 @@ def _entry(item: Mapping[str, Any]) -> Entry:
     )
     if not is_safe_name(entry.file):
         raise ValueError(f"unsafe file name {entry.file!r}")
+    if entry.size < 0 or not SHA256.fullmatch(entry.sha256):
+        raise ValueError(f"no size or no sha256 of {entry.file!r}")
     return entry
 
 

@@ -19,9 +19,16 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import (
+    MAXIMUM_MODEL_JSON,
+    open_regular,
+    parse_json,
+    read_record,
+    read_regular,
+)
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_downloader import PARTS, Digest
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import RemoteFile, directory_name, is_commit, is_wanted
-from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import Entry, Manifest, Seen, dump, load, slug
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import Entry, Manifest, Seen, dump, entry_from, load, slug
 
 BLOCK = 4 << 20
 JOURNAL = f"{PARTS}/verified.jsonl"
@@ -104,8 +111,7 @@ def sync_directory(path: str) -> None:
 
 def read_manifest(path: str) -> Optional[Manifest]:
     try:
-        with open(path, encoding="utf-8") as handle:
-            return load(handle.read(), path)
+        return load(read_regular(path), path)
     except FileNotFoundError:
         return None
 
@@ -117,19 +123,16 @@ def write_manifest(path: str, manifest: Manifest) -> None:
 
 def read_refs(place: Place) -> dict[str, dict[str, str]]:
     """Branch → commit, as it was resolved once. Unreadable means unknown: the hub is asked again."""
-    try:
-        with open(place.refs, encoding="utf-8") as handle:
-            data = json.load(handle)
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    data = read_record(place.refs)
+    refs = data.items() if isinstance(data, dict) else ()
+    return {name: ref for name, ref in refs if isinstance(ref, dict) and all(isinstance(value, str) for value in ref.values())}
 
 
 def forget_partials(place: Place, revision: str, commit: str) -> None:
     """A branch moved on: what was half fetched of the commit that it meant before would lie there for good."""
-    before = read_refs(place).get(revision)
-    if isinstance(before, dict) and is_commit(before.get("revision", "")) and before["revision"] != commit:
-        shutil.rmtree(place.partial(before["revision"]), ignore_errors=True)
+    before = read_refs(place).get(revision, {}).get("revision", "")
+    if is_commit(before) and before != commit:
+        shutil.rmtree(place.partial(before), ignore_errors=True)
 
 
 def record_ref(place: Place, revision: str, commit: str, source: str) -> None:
@@ -166,7 +169,7 @@ def scan(directory: str, patterns: Sequence[str]) -> dict[str, Seen]:
 
 def hash_file(path: str, git: bool, advance: Callable[[int], None]) -> Digest:
     """Read a whole file once for all digests."""
-    with open(path, "rb", buffering=0) as handle:
+    with open_regular(path) as handle:
         digest = Digest(os.fstat(handle.fileno()).st_size, git)
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
@@ -200,14 +203,13 @@ class Journal:
     def read(self) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}
         try:
-            with open(self._path, encoding="utf-8") as handle:
-                lines = handle.readlines()
+            lines = read_regular(self._path).split(b"\n")
         except FileNotFoundError:
             return entries
         for line in lines:
             try:
-                entry = Entry(**json.loads(line))
-            except (ValueError, TypeError):
+                entry = entry_from(parse_json(line))
+            except (ValueError, KeyError, TypeError):
                 continue  # the line that a kill cut short
             entries[entry.file] = entry
         return entries
@@ -351,17 +353,15 @@ def local_metadata(directory: str, name: str) -> tuple[str, str]:
     """(commit, etag) that huggingface_hub left beside a file it downloaded into a directory; empty when there is none."""
     path = os.path.join(directory, ".cache", "huggingface", "download", f"{name}.metadata")
     try:
-        with open(path, encoding="utf-8") as handle:
-            lines = handle.read(1000).split("\n")
-    except (OSError, UnicodeDecodeError):
+        lines = read_regular(path).decode("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError, SglangError):
         return "", ""
     return (lines[0].strip(), lines[1].strip()) if len(lines) >= 2 else ("", "")
 
 
 def content_of(path: str) -> Any:
-    """A small JSON file; None when it is none."""
+    """A JSON file of a model; None when it is none."""
     try:
-        with open(path, encoding="utf-8") as handle:
-            return json.load(handle)
+        return parse_json(read_regular(path, MAXIMUM_MODEL_JSON))
     except ValueError:
         return None
