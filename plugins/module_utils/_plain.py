@@ -171,3 +171,17 @@ class Fields:
         if not isinstance(value, dict):
             raise self.wrong(key, "a mapping")
         return Fields(value, f"{key} of {self.where}")
+
+
+LAST_PORT = 65535
+
+
+def refuse_port(value: object, name: str) -> None:
+    """Refuse what is no TCP port that can be listened on and asked for."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LAST_PORT:
+        raise SglangError(
+            f"{name} names no TCP port.",
+            found=shown(value),
+            wanted=f"1 to {LAST_PORT}",
+            next_step=f"Take a free port of the host for {name}.",
+        )

@@ -50,6 +50,14 @@ class HttpClient:
         self._base = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json", "Connection": "close"}
         if api_key:
+            if not all(33 <= ord(character) <= 126 for character in api_key):
+                # Without the key: http.client would print all of it.
+                raise SglangError(
+                    "the API key holds characters that an HTTP header cannot carry",
+                    "a blank, a line break or another such character",
+                    "printable ASCII characters without blanks",
+                    "deploy with another sglang_server_api_key",
+                )
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._context = ssl.create_default_context() if self._tls else None
         if self._context is not None and not validate_certs:
@@ -76,6 +84,9 @@ class HttpClient:
             raise TooSlow(f"{method} {path}: no whole answer within {timeout:.0f} s") from error
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"{method} {path}: {type(error).__name__}: {error}") from error
+        except ValueError as error:
+            # Such an error repeats what it could not send, and that may be the key.
+            raise Unreachable(f"{method} {path}: {type(error).__name__}: the request cannot be sent") from None
         finally:
             connection.close()
 

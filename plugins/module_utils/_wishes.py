@@ -18,6 +18,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._options import (
 )
 from ansible_collections.inference.sglang.plugins.module_utils._options_read import Option
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_list, plain_mapping, shown
+from ansible_collections.inference.sglang.plugins.module_utils._refused_options import refuse_unservable
 from ansible_collections.inference.sglang.plugins.module_utils._releases import Release
 
 SETTINGS = "sglang_server_settings"
@@ -161,6 +162,7 @@ def read_wishes(release: Release, settings: object, extra_args: object) -> Wishe
         notes += [note] if note else []
         values[key], options[key], origin[key] = _typed(option, value), option, EXTRA
     _refuse_traps(release, values)
+    refuse_unservable(values, origin)
     return Wishes(values, options, origin, tuple(notes))
 
 

@@ -253,6 +253,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._host_facts import DiskQuestion, Questions, gather
+from ansible_collections.inference.sglang.plugins.module_utils._plain import refuse_port
 from ansible_collections.inference.sglang.plugins.module_utils._preflight import CAPABILITIES, check, refusal
 from ansible_collections.inference.sglang.plugins.module_utils._preflight_needs import needs_of
 from ansible_collections.inference.sglang.plugins.module_utils._preflight_types import DiskWant, GpuFacts, Wants
@@ -307,6 +308,8 @@ def questions(params: dict[str, Any]) -> Questions:
 
 
 def wants(params: dict[str, Any]) -> Wants:
+    for port in params["ports"]:
+        refuse_port(port, "inference_host_ports")
     return Wants(
         release=needs_of(params["sglang_version"]),
         disks=tuple(DiskWant(disk["path"], disk["purpose"], disk["needed_gib"], disk["executable"]) for disk in params["disks"]),

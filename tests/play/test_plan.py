@@ -14,6 +14,13 @@ import ansible_runner
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# As -e name=value gives them: every value is text.
+TEXTS = {
+    "sglang_server_tensor_parallel_size": "2",
+    "sglang_server_gpus": "0,1",
+    "sglang_server_port": "30000",
+    "sglang_server_probe_timeout": "60",
+}
 UNREACHABLE = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_ssh_retries": 0}
 
 
@@ -39,7 +46,7 @@ def run(folder: Path, playbook: str, options: str = "", **variables: Any) -> tup
 @pytest.mark.parametrize(
     ("variables", "notes"),
     [
-        ({"plan_source": "inventory"}, ["Sources: model facts from the inventory; GPUs from the inventory"]),
+        ({"plan_source": "inventory", **TEXTS}, ["Sources: model facts from the inventory; GPUs from the inventory"]),
         ({"sglang_server_plan_source": "inventory"}, ["Sources: model facts from the inventory; GPUs from the inventory"]),
         (UNREACHABLE, ["Sources: model facts from the inventory", "the host was not reached", "the hub gave no config.json"]),
     ],

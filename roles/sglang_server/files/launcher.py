@@ -177,7 +177,8 @@ def die_with(parent: int) -> None:
 
 def run_engine(arguments: Sequence[str], credentials: dict[str, str]) -> object:
     """In the child: become ``sglang serve``. The secrets are in this process's memory, never on a command line."""
-    given = [word for option, secret in credentials.items() for word in (option, secret)]
+    # Tied to its option: argparse reads a word that begins with a dash as an option of its own.
+    given = [f"{option}={secret}" for option, secret in credentials.items()]
     script = os.path.join(os.path.dirname(sys.executable), "sglang")
     sys.argv = [script, "serve", *arguments, *given]
     install_redaction(secrets_in(sys.argv))
