@@ -39,7 +39,7 @@ _value:
   contains:
     config: {description: The C(config.json)., type: dict}
     hf_quant_config: {description: The C(hf_quant_config.json)., type: dict}
-    index: {description: The C(model.safetensors.index.json)., type: dict}
+    tensor_index: {description: The C(model.safetensors.index.json)., type: dict}
     notes: {description: What came instead of a file., type: list, elements: str}
 """
 

@@ -51,7 +51,7 @@ def _read(name: str, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def read_answers(answers: Iterable[Mapping[str, Any]], repo: str) -> dict[str, Any]:
-    """From one answer a file (``item``, ``status``, ``content``, ``msg``) to config, hf_quant_config, index and notes."""
+    """From one answer a file (``item``, ``status``, ``content``, ``msg``) to config, hf_quant_config, tensor_index and notes."""
     found: dict[str, dict[str, Any]] = {}
     notes = []
     for answer in answers:
@@ -67,6 +67,6 @@ def read_answers(answers: Iterable[Mapping[str, Any]], repo: str) -> dict[str, A
     return {
         "config": found.get(CONFIG, {}),
         "hf_quant_config": found.get(QUANTIZATION, {}),
-        "index": found.get(INDEX, {}),
+        "tensor_index": found.get(INDEX, {}),
         "notes": notes,
     }

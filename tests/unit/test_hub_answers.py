@@ -30,20 +30,20 @@ def answers(config: str = json.dumps(CONFIG), index: str = '{"weight_map": {"mtp
 
 def test_files_are_read_and_one_that_is_not_there_is_nothing_to_tell() -> None:
     found = read_answers(answers(), "o/m")
-    assert found == {"config": CONFIG, "hf_quant_config": {}, "index": {"weight_map": {"mtp.a": "x"}}, "notes": []}
+    assert found == {"config": CONFIG, "hf_quant_config": {}, "tensor_index": {"weight_map": {"mtp.a": "x"}}, "notes": []}
 
 
 @pytest.mark.parametrize("config", [LOGIN, "[1]", "", "null", '"text"', '{"error": "log in"}', "[" * 100_000])
 def test_what_is_no_config_is_a_note_and_no_config(config: str) -> None:
     found = read_answers(answers(config=config), "o/m")
-    assert (found["config"], found["index"]) == ({}, {})
+    assert (found["config"], found["tensor_index"]) == ({}, {})
     assert len(found["notes"]) == 1 and found["notes"][0].startswith("the hub gave no config.json of o/m (")
 
 
 @pytest.mark.parametrize("index", [LOGIN, '{"weight_map": [1,2]}', '{"weight_map": {"a": 1}}', "{}", "[]"])
 def test_a_wrong_index_costs_the_index_only(index: str) -> None:
     found = read_answers(answers(index=index), "o/m")
-    assert (found["config"], found["index"]) == (CONFIG, {})
+    assert (found["config"], found["tensor_index"]) == (CONFIG, {})
     assert "model.safetensors.index.json of o/m is not used" in found["notes"][0]
 
 
@@ -64,4 +64,4 @@ _JSON = st.recursive(
 def test_any_answer_is_survived(contents: list[str], status: int) -> None:
     names = ["config.json", "hf_quant_config.json", "model.safetensors.index.json"]
     found = read_answers([answer(name, content, status) for name, content in zip(names, contents)], "o/m")
-    assert all(isinstance(found[key], dict) for key in ("config", "hf_quant_config", "index"))
+    assert all(isinstance(found[key], dict) for key in ("config", "hf_quant_config", "tensor_index"))
