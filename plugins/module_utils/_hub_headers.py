@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._model_files import MAXIMUM_JSON, Source, layers_of, parse_json, weights_of
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import Source, layers_of, parse_json, weights_of
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import MAXIMUM_MODEL_JSON
 from ansible_collections.inference.sglang.plugins.module_utils._safetensors import PREFIX, Tensor, header_length, parse_header
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import is_safe_name, require_repo
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub import Hub, HubError, public_endpoint
@@ -27,8 +28,8 @@ class _Repository:
 
     def text(self, name: str) -> str:
         size = self.sizes[name]
-        if size > MAXIMUM_JSON:
-            raise SglangError(f"{name} of {self.repo} is too large to be what its name says.", wanted=f"at most {MAXIMUM_JSON} bytes")
+        if size > MAXIMUM_MODEL_JSON:
+            raise SglangError(f"{name} of {self.repo} is too large to be what its name says.", wanted=f"at most {MAXIMUM_MODEL_JSON} bytes")
         try:
             return self.hub.read(self.repo, self.commit, name, 0, max(1, size)).decode("utf-8")
         except UnicodeDecodeError:
