@@ -23,6 +23,7 @@ SUPERSEDED = "GATE-005"
 NO_DISPATCHER = "GATE-006"
 STALLED = "GATE-007"
 TIME_LIMIT = "GATE-008"
+NOTHING_KEPT = "GATE-009"
 # The catalogue's.
 _NO_IMPLEMENTATION = "GATE-036"
 
@@ -295,3 +296,20 @@ class Diagnosis:
             "sglang_server_gate_stall_timeout",
             self._last,
         )
+
+
+def cause_of_slowness(seconds: float, stage: str, last: str) -> Cause:
+    """A start that moves, but not within its time."""
+    what = f"not ready after {seconds:.0f} s; the stage is '{stage}'"
+    return Cause(TIME_LIMIT, what, "raise the limit if this start may be that slow", "sglang_server_gate_timeout", last)
+
+
+def cause_of_no_line(seconds: float, in_file: bool) -> Cause:
+    """A unit that runs and of which nothing at all is logged: the launcher writes a line before anything else."""
+    what = f"the unit runs, but {'its log file' if in_file else 'the journal'} holds no line of this start after {seconds:.0f} s"
+    change = (
+        "see that the file is the one that the unit writes to and that its file system is not full"
+        if in_file
+        else "let journald keep messages (Storage= in journald.conf is not none, /var/log is not full), or give the instance a log file"
+    )
+    return Cause(NOTHING_KEPT, what, change, "sglang_server_log_file", "")

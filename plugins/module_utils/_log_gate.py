@@ -21,9 +21,10 @@ from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import
     NO_DISPATCHER,
     STOPPED,
     SUPERSEDED,
-    TIME_LIMIT,
     Cause,
     Diagnosis,
+    cause_of_no_line,
+    cause_of_slowness,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._log_stages import (
@@ -45,6 +46,8 @@ READY_LINE = newest_release().ready_line
 MARKER = "inference.sglang: start "
 # A death is final within this many seconds, so that a traceback that has begun can still be read to its last line.
 SETTLE = 0.4
+# The launcher writes its first line at once, so after this many seconds without any the log keeps nothing.
+FIRST_LINE = 60.0
 EXCERPT_LINES = 60
 _MOST_REMEMBERED = 50_000
 
@@ -134,7 +137,7 @@ class LogGate:
         self._asked_to_stop = False
         self._open = not self.wait_for_marker
         self._tail: deque[str] = deque(maxlen=EXCERPT_LINES)
-        self._quoting = False
+        self._quoting = self._heard = False
         e = self.expectation
         # A site's own log format (SGLANG_LOGGING_CONFIG_PATH) may stand before the text: something with a digit, without quotes.
         prefix = r"^(?:[^'\"]{0,80}\d[^'\"]{0,40}[\]|:-] )?"
@@ -146,6 +149,7 @@ class LogGate:
         """One line of the log. Returns the verdict so far."""
         if self.verdict != WAITING:
             return self.verdict
+        self._heard = True
         text = _CONTROL.sub("", _ANSI.sub("", raw)).rstrip()
         if _ANSIBLE.search(text):
             return self.verdict
@@ -176,16 +180,9 @@ class LogGate:
         if self._dying is not None and now - self._dying >= SETTLE:
             self._die("")
         elif now - self._begun >= self.timeout:
-            self._finish(
-                STALLED,
-                Cause(
-                    TIME_LIMIT,
-                    f"not ready after {self.timeout:.0f} s; the stage is '{self.stage}'",
-                    "raise the limit if this start may be that slow",
-                    "sglang_server_gate_timeout",
-                    self._tail[-1] if self._tail else "",
-                ),
-            )
+            self._finish(STALLED, cause_of_slowness(self.timeout, self.stage, self._tail[-1] if self._tail else ""))
+        elif not self._heard and now - self._begun >= min(FIRST_LINE, self.stall_timeout):
+            self._finish(STALLED, cause_of_no_line(now - self._begun, self.wait_for_marker))
         elif now - self._moved >= self.stall_timeout:
             stage, rank = self._slowest()
             self._finish(STALLED, self.diagnosis.cause_of_silence(stage, now - self._moved, self.next_stage(stage), rank))
@@ -201,6 +198,8 @@ class LogGate:
         """How long ``tick`` can wait for nothing to be missed."""
         now = self.clock()
         times = [self._begun + self.timeout, self._moved + self.stall_timeout]
+        if not self._heard:
+            times.append(self._begun + FIRST_LINE)
         if self._dying is not None:
             times.append(self._dying + SETTLE)
         return max(0.0, min(times) - now)

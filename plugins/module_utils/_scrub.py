@@ -22,6 +22,9 @@ _SECRET_WORDS = frozenset(
         *("pass", "passphrase", "passwd", "password", "pat", "pwd", "secret", "secrets", "token"),
     ]
 )
+# Words that make a variable's name secret wherever they stand in it; the others of _SECRET_WORDS only at its end:
+# AWS_SECRET_ACCESS_KEY and DB_PASS, but not SGLANG_PREFILL_DELAYER_TOKEN_USAGE_LOW_WATERMARK or SSH_AUTH_SOCK.
+_ANYWHERE = frozenset(["apikey", "credential", "credentials", "passphrase", "passwd", "password", "secret", "secrets"])
 # argparse takes any unambiguous beginning of an option: --api-k, --admin.
 _SECRET_OPTIONS = ("--api-key", "--admin-api-key")
 _SHORTEST_ABBREVIATION = len("--ap")
@@ -33,6 +36,7 @@ _VALUE = r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s&]+)"
 _FIELD = re.compile(rf"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?P<between>[\"']?\s*[=:]\s*){_VALUE}")
 _OPTION = re.compile(rf"(?P<name>(?<![\w-])--?[A-Za-z][A-Za-z0-9_.-]*)(?P<between>\s+){_VALUE}")
 _URL_USER = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
+_URL_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s:@]*:[^/?#\s@]+@")
 # A header's value has a scheme before the secret: Authorization: Bearer x, or Basic x.
 _HEADER = re.compile(r"(?i)\b(?P<name>(?:proxy-)?authorization)(?P<between>[\"']?\s*[=:]\s*)[\"']?(?:[a-z]+\s+)?[^\s,]+")
 _BEARER = re.compile(r"(?i)\b(?P<name>bearer)(?P<between>\s+)\S+")
@@ -46,6 +50,17 @@ def is_secret_name(name: str) -> bool:
         return True
     dashed = name.lower().replace("_", "-")
     return len(dashed) >= _SHORTEST_ABBREVIATION and any(option.startswith(dashed) for option in _SECRET_OPTIONS)
+
+
+def is_secret_variable(name: str) -> bool:
+    """Whether an environment variable of this name is there to hold a secret."""
+    words = [word.lower() for word in _WORD_EDGE.split(name) if word]
+    return bool(words) and (words[-1] in _SECRET_WORDS or bool(_ANYWHERE.intersection(words)))
+
+
+def holds_secret(value: str) -> bool:
+    """Whether a value is one by its shape: a known kind of token, or a password in a URL."""
+    return _KNOWN_SHAPES.search(value) is not None or _URL_PASSWORD.search(value) is not None
 
 
 def scrub_text(text: str) -> str:
@@ -74,18 +89,20 @@ def _hide_secret_values(pattern: re.Pattern[str], text: str) -> str:
 def scrub_arguments(arguments: Sequence[str]) -> list[str]:
     """A command line's words with every secret value replaced."""
     clean: list[str] = []
-    hide_next = False
+    hide_next = hide_more = False
     for argument in arguments:
-        if hide_next:
+        # An option may take several secrets (vllm's --api-key k1 k2): all words are hidden as far as the next option.
+        if hide_next or (hide_more and not argument.startswith("-")):
             clean.append(HIDDEN)
             hide_next = False
             continue
+        hide_more = False
         name, equals, _value = argument.partition("=")
         if equals and _NAME.fullmatch(name) and is_secret_name(name):
             clean.append(f"{name}={HIDDEN}")
             continue
         if argument.startswith("-") and _NAME.fullmatch(argument) and is_secret_name(argument):
-            hide_next = True
+            hide_next = hide_more = True
             clean.append(argument)
             continue
         if argument.lower() == "bearer":

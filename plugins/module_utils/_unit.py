@@ -8,19 +8,23 @@ read-only, and what no sandbox of ours can show (a private /tmp hides the host's
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._scrub import holds_secret, is_secret_variable
 
 # PrivateTmp= hides the first two; the engine's own /dev, /proc, /sys and /run/user are not places for files that last.
 HIDDEN_ROOTS = ("/tmp", "/var/tmp", "/dev", "/proc", "/sys", "/run/user", "/run/credentials")
 HOME_ROOTS = ("/home", "/root")
 CACHE_ROOT = "/var/cache/sglang"
-# Never in a unit: `systemctl show` prints a unit's environment to every user of the host.
-SECRET_NAME = re.compile(r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIALS?)$", re.IGNORECASE)
+# systemd's own, by which the launcher finds the key and the gate finds the start.
+_SYSTEMD_VARIABLES = ("CREDENTIALS_DIRECTORY", "INVOCATION_ID")
+# Names as systemd takes them, without what has a meaning in a unit (% and blanks).
+_ACCOUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,255}")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@./:,=+^-]+")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _INSTANCE = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,46}[a-z0-9])?")
@@ -93,7 +97,8 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 # ----- quoting -----
 def _refuse_control(text: str, what: str, allowed: str = "") -> None:
-    bad = sorted({c for c in text if (ord(c) < 32 or ord(c) == 127) and c not in allowed})
+    # A lone surrogate is a byte that was no UTF-8: it cannot be written.
+    bad = sorted({c for c in text if (ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF) and c not in allowed})
     if bad:
         raise SglangError(
             f"{what} holds a control character that a unit cannot hold",
@@ -153,7 +158,7 @@ def check_paths(request: UnitRequest) -> None:
     for what, path, setting in named:
         if not path.startswith("/"):
             raise SglangError(f"{what} is no absolute path", found=path, wanted="an absolute path", next_step=f"change {setting}")
-        if is_below(path, HIDDEN_ROOTS):
+        if is_below(posixpath.normpath(path), HIDDEN_ROOTS):
             raise SglangError(
                 f"the unit's sandbox would hide {what}",
                 found=path,
@@ -165,13 +170,38 @@ def check_paths(request: UnitRequest) -> None:
             raise SglangError(f"{what} is no absolute path", found=path, wanted="an absolute path")
 
 
-def check_environment(environment: Mapping[str, str]) -> None:
-    """Secrets do not belong in a unit."""
-    for name in sorted(environment):
-        if SECRET_NAME.search(name):
+def check_account(request: UnitRequest) -> None:
+    """User= and Group= fill the rest of their lines and know no quotes: only plain names."""
+    for name, value in (("sglang_server_user", request.user), ("sglang_server_group", request.group)):
+        if not _ACCOUNT.fullmatch(value):
             raise SglangError(
-                f"{name} would stand in the unit, where every user of the host can read it",
-                found=f"{name} in sglang_server_environment",
+                f"{name} is no name of an account",
+                found=repr(value),
+                wanted="letters, digits, and . _ @ -",
+                next_step=f"set {name} to a name that the host knows",
+            )
+    if request.stop_timeout < 1:
+        raise SglangError(
+            "sglang_server_stop_timeout gives the server no time",
+            found=str(request.stop_timeout),
+            wanted="1 second or more",
+            next_step="set sglang_server_stop_timeout to what a request may take",
+        )
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Secrets do not belong in a unit, whose environment every user of the host can read, and systemd's own variables are its own."""
+    where = "sglang_server_environment"
+    for name, value in sorted(environment.items()):
+        if name in _SYSTEMD_VARIABLES:
+            raise SglangError(f"{name} is systemd's own", f"{name} in {where}", "no such variable", f"remove {name} from {where}")
+        secret = "" if not is_secret_variable(name) else name
+        if not secret and holds_secret(value):
+            secret = f"the secret in {name}"
+        if secret:
+            raise SglangError(
+                f"{secret} would stand in the unit, where every user of the host can read it",
+                found=f"{name} in {where}",
                 wanted="no secret in the environment",
                 next_step="use sglang_server_api_key for the engine's key; a hub token is not needed to serve (HF_HUB_OFFLINE=1)",
             )
@@ -312,6 +342,7 @@ def _service_section(request: UnitRequest) -> list[str]:
 def render_unit(request: UnitRequest) -> str:
     """The unit's text. Raises SglangError for what cannot be said in a unit or would not work in its sandbox."""
     unit_name(request.instance)
+    check_account(request)
     check_paths(request)
     check_environment(request.environment)
     header = [f"# Written by the Ansible collection inference.sglang for the instance {request.instance}; changes are overwritten."]

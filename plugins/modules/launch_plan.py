@@ -227,6 +227,7 @@ from ansible_collections.inference.sglang.plugins.module_utils import _server_ho
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
+from ansible_collections.inference.sglang.plugins.module_utils._log_file import check_log_file, normal_log_file
 from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
 from ansible_collections.inference.sglang.plugins.module_utils._release import Wanted, difference, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
@@ -334,7 +335,7 @@ class Planner:
             port=params["port"],
             gpus=tuple(str(index) for index in params["gpus"]),
             environment={str(name): str(value) for name, value in params["environment"].items()},
-            log_file=params["log_file"] or "",
+            log_file=normal_log_file(params["log_file"] or ""),
             key_file=f"{self.home}/secrets/api-key" if params["api_key_sha256"] else "",
             read_only_paths=tuple(params["read_only_paths"]),
             read_write_paths=tuple(params["read_write_paths"]),
@@ -370,6 +371,16 @@ class Planner:
     def key_changes(self, wishes: ServerWishes) -> bool:
         """Whether the key on the host is another one than the wanted."""
         return bool(wishes.key_file) and host.file_sha256(wishes.key_file) != self.params["api_key_sha256"]
+
+    def check_log_file(self, path: str) -> None:
+        """Refuse a log file that systemd cannot append to; in check mode its directory may be about to be made."""
+        try:
+            if path:
+                check_log_file(path)
+        except SglangError as error:
+            if not self.module.check_mode:
+                raise
+            self.module.warn(str(error))
 
     def compare(self, release: dict[str, Any], wishes: ServerWishes) -> dict[str, Any]:
         """The difference between wanted, accepted and live."""
@@ -425,6 +436,7 @@ class Planner:
             refuse_unfit(plan)
         if environment is None or self.missing:
             return result
+        self.check_log_file(wishes.log_file)
         places = self.places(environment)
         host.check_readable(
             wishes.user, wishes.group, readable_paths(wishes, places, host.model_files(places.model), [str(word) for word in plan["argv"]])

@@ -255,6 +255,30 @@ def test_an_unexplained_stall_names_stage_and_what_should_follow() -> None:
     assert "'memory'" in subject.cause.what
 
 
+@pytest.mark.parametrize(("in_file", "told"), [(False, "the journal holds no line"), (True, "its log file holds no line")])
+@pytest.mark.parametrize("limit", [8, 600])
+def test_a_log_that_keeps_nothing_is_named_soon(in_file: bool, told: str, limit: int) -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=limit, wait_for_marker=in_file)
+    wait = min(limit, 60)
+    assert subject.seconds_to_tick() <= wait
+    clock.now += wait - 1
+    assert subject.tick() == "waiting"
+    clock.now += 1
+    assert subject.tick() == "stalled"
+    assert subject.cause is not None
+    assert (subject.cause.code, subject.cause.variable) == ("GATE-009", "sglang_server_log_file")
+    assert told in subject.cause.what
+
+
+def test_one_line_shows_that_the_log_keeps_something() -> None:
+    clock = Clock()
+    subject = gate(clock=clock, stall_timeout=600)
+    subject.feed("inference.sglang: start 0123 at 2026-11-30 02:04:00")
+    clock.now += 599
+    assert subject.tick() == "waiting"
+
+
 def test_the_rank_that_is_behind_is_named() -> None:
     clock = Clock()
     subject = gate(clock=clock, stall_timeout=60)

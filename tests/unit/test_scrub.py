@@ -30,6 +30,13 @@ HARMLESS = st.lists(
 )
 
 
+@given(HARMLESS, SECRET_OPTIONS, st.lists(SECRETS.filter(lambda secret: not secret.startswith("-")), min_size=2, max_size=4))
+def test_an_option_with_several_values(before: list[str], option: str, secrets: list[str]) -> None:
+    shown = command_line([*before, option, *secrets, "--port", "30000"], limit=10_000)
+    assert MARK not in shown
+    assert shown.endswith("--port 30000")
+
+
 @given(HARMLESS, SECRET_OPTIONS, SECRETS, HARMLESS)
 def test_an_option_with_its_value(before: list[str], option: str, secret: str, after: list[str]) -> None:
     assert MARK not in command_line([*before, option, secret, *after], limit=10_000)

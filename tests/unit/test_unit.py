@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections import Counter
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -218,15 +220,99 @@ def test_a_site_s_environment_wins() -> None:
     assert 'Environment="NCCL_P2P_DISABLE=1"' in text
 
 
-@pytest.mark.parametrize("name", ["HF_TOKEN", "OPENAI_API_KEY", "X_SECRET", "PASSWORD", "aws_credentials"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("HF_TOKEN", "OPENAI_API_KEY", "X_SECRET", "PASSWORD", "aws_credentials", "AWS_SECRET_ACCESS_KEY", "OPENAI_KEY", "DB_PASS"),
+        *("GITHUB_PAT", "WANDB_API_KEY", "SECRET_OF_X", "API_KEYS"),
+    ],
+)
 def test_refuses_secrets_in_the_environment(name: str) -> None:
     with pytest.raises(SglangError, match=name):
         render_unit(_with(environment={name: "canary"}))
 
 
-@pytest.mark.parametrize("name", ["SGLANG_MAX_TOKENS", "TOKENIZERS_PARALLELISM", "NCCL_DEBUG"])
+@pytest.mark.parametrize(
+    "name",
+    ["SGLANG_MAX_TOKENS", "TOKENIZERS_PARALLELISM", "NCCL_DEBUG", "SGLANG_PREFILL_DELAYER_TOKEN_USAGE_LOW_WATERMARK", "SSH_AUTH_SOCK"],
+)
 def test_a_name_that_only_resembles_a_secret_is_fine(name: str) -> None:
     assert name in render_unit(_with(environment={name: "1"}))
+
+
+@pytest.mark.parametrize("value", ["http://user:canary@proxy:3128", "hf_canarycanary", "x sk-canarycanary"])
+def test_refuses_a_secret_by_its_shape_without_showing_it(value: str) -> None:
+    with pytest.raises(SglangError, match="the secret in HTTPS_PROXY") as error:
+        render_unit(_with(environment={"HTTPS_PROXY": value}))
+    assert "canary" not in str(error.value)
+    assert render_unit(_with(environment={"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "user@host"}))
+
+
+@pytest.mark.parametrize("name", ["CREDENTIALS_DIRECTORY", "INVOCATION_ID"])
+def test_refuses_variables_that_are_systemd_s_own(name: str) -> None:
+    with pytest.raises(SglangError, match=f"{name} is systemd's own"):
+        render_unit(_with(environment={name: "/x"}))
+
+
+def test_refuses_a_stop_without_time() -> None:
+    for seconds in (0, -5):
+        with pytest.raises(SglangError, match="sglang_server_stop_timeout"):
+            render_unit(_with(stop_timeout=seconds))
+
+
+@pytest.mark.parametrize("name", ["user", "group"])
+@pytest.mark.parametrize("value", ["a\nExecStartPre=/bin/touch /x", "%u", "a b", "", "0", "-a", "a\n", "$USER"])
+def test_refuses_an_account_s_name_that_means_more(name: str, value: str) -> None:
+    with pytest.raises(SglangError, match=f"sglang_server_{name}"):
+        render_unit(_with(**{name: value}))
+
+
+def test_refuses_a_hidden_path_that_is_written_differently() -> None:
+    with pytest.raises(SglangError, match="sandbox would hide"):
+        render_unit(_with_paths(readable=("/opt/../tmp/x",)))
+
+
+_ANY = st.text(st.characters(exclude_categories=()), max_size=12) | st.sampled_from(
+    ["\nUser=root", "\r", "%h", "$HOME", "\\", "\udcff", "\0", '"']
+)
+_FIELDS = [
+    "description",
+    "user",
+    "group",
+    "argument",
+    "value",
+    "release",
+    "model",
+    "readable",
+    "writable",
+    "log_file",
+    "key_file",
+    "nvidia_modprobe",
+]
+
+
+@given(st.sampled_from(_FIELDS), _ANY, st.sampled_from(["", "/srv/"]))
+def test_no_field_can_add_a_directive(field: str, text: str, before: str) -> None:
+    def request(value: str) -> UnitRequest:
+        if field in ("description", "user", "group"):
+            return _with(**{field: value})
+        if field == "argument":
+            return _with(argv=("--a", value))
+        if field == "value":
+            return _with(environment={"SITE": value})
+        return _with_paths(**{field: (value,) if field in ("readable", "writable") else value})
+
+    try:
+        text = render_unit(request(before + text))
+    except SglangError:
+        return
+    plain = render_unit(request("plain" if field in ("description", "user", "group") else "/srv/plain"))
+    assert not directives(text.encode().decode()) - directives(plain)
+
+
+def directives(unit: str) -> Counter[str]:
+    """Names of directives with their number; systemd ends a line at any of these characters."""
+    return Counter(line.partition("=")[0] for line in re.split(r"[\n\r\0]", unit))
 
 
 def test_the_key_is_a_credential_and_the_log_a_file() -> None:
