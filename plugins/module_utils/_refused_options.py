@@ -7,6 +7,7 @@ Without this the engine would start, and a healthy server would be taken down ag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -23,25 +24,31 @@ ROLE_OPTIONS = {
     "served_model_name": "sglang_server_served_model_name",
 }
 _GPUS = "the instance's GPUs are those that its unit shows to the engine, counted from 0"
-_PLAIN_HTTP = "the probe and the clients' address speak plain HTTP"
-_OPENAI = "the probe asks for an answer over the OpenAI API"
-# key -> (why, what to do instead)
-_REFUSED = {
-    "base_gpu_id": (_GPUS, "Choose the GPUs with sglang_server_gpus."),
-    "gpu_id_step": (_GPUS, "Choose the GPUs with sglang_server_gpus."),
-    "enable_ssl_refresh": (_PLAIN_HTTP, "Put a proxy that does TLS in front of the server."),
-    "ssl_ca_certs": (_PLAIN_HTTP, "Put a proxy that does TLS in front of the server."),
-    "ssl_certfile": (_PLAIN_HTTP, "Put a proxy that does TLS in front of the server."),
-    "ssl_keyfile": (_PLAIN_HTTP, "Put a proxy that does TLS in front of the server."),
-    "grpc_mode": (_OPENAI, "Remove it."),
-    "smg_grpc_mode": (_OPENAI, "Remove it."),
-    "is_embedding": (_OPENAI, "Remove it: embedding models are not served by this collection."),
-}
+# pattern of keys -> (why, what to do instead); by pattern, as releases have different options of a kind
+_REFUSED = (
+    (re.compile(r"base_gpu_id|gpu_id_step"), _GPUS, "Choose the GPUs with sglang_server_gpus."),
+    (
+        re.compile(r"ssl_\w+|\w+_ssl_refresh"),
+        "the probe and the clients' address speak plain HTTP",
+        "Put a proxy that does TLS in front of the server.",
+    ),
+    (re.compile(r"(?:\w+_)?grpc_mode"), "the probe asks for an answer over the OpenAI API", "Remove it."),
+    (
+        re.compile(r"is_embedding"),
+        "the probe asks for an answer in words",
+        "Remove it: embedding models are not served by this collection.",
+    ),
+)
 # key -> (values that work, why, what to do)
 _LIMITED = {
     "log_level": (("info", "debug"), "the log gate reads lines of the level info", "Remove it, or take debug."),
     "disaggregation_mode": (("null",), "half a server answers no question", "Remove it: prefill and decode servers are not planned."),
 }
+
+
+def _is_default(key: str, value: object) -> bool:
+    """The engine's own default says nothing, and harms nothing."""
+    return value in (None, False, "") if key != "gpu_id_step" else value in (None, 1)
 
 
 def refuse_unservable(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
@@ -50,17 +57,11 @@ def refuse_unservable(values: Mapping[str, Any], origin: Mapping[str, str]) -> N
         where = origin.get(key, "sglang_server_settings")
         if key == "port" or (key.endswith("_port") and value is not None):
             refuse_port(value, "sglang_server_port" if key == "port" else f"{key} in {where}")
-        why, instead = _REFUSED.get(key, ("", ""))
-        # The engine's own default says nothing, and harms nothing.
-        if (
-            why
-            and value not in (None, False, "")
-            and not (key == "base_gpu_id" and value == 0)
-            and not (key == "gpu_id_step" and value == 1)
-        ):
-            raise SglangError(
-                f"{key} in {where} cannot be used: {why}.", found=f"{key}: {shown(value)}", wanted="nothing", next_step=instead
-            )
+        for pattern, why, instead in _REFUSED:
+            if pattern.fullmatch(key) and not _is_default(key, value):
+                raise SglangError(
+                    f"{key} in {where} cannot be used: {why}.", found=f"{key}: {shown(value)}", wanted="nothing", next_step=instead
+                )
         allowed, why, instead = _LIMITED.get(key, ((), "", ""))
         if allowed and value is not None and value not in allowed:
             raise SglangError(
