@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import errno
+import fnmatch
 import glob
 import grp
 import hashlib
@@ -22,6 +24,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._gpus import GPU_QUERY, PROCESS_QUERY, parse_nvidia_smi
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Listener, Proc
 from ansible_collections.inference.sglang.plugins.module_utils._release import Live
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import DEFAULT_PATTERNS
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import content_digest, load
 from ansible_collections.inference.sglang.plugins.module_utils._unit import interpreter_places
 
@@ -128,20 +131,50 @@ def view_environment(path: str) -> Optional[EnvironmentView]:
 
 
 # ----- the model -----
+# What an engine opens in a model's directory: what is fetched of one, a model's own code, and an old tokenizer's merges.
+ENGINE_READS = (*DEFAULT_PATTERNS, "*.py", "*.bpe")
+
+
+def _engine_reads(directory: str) -> list[str]:
+    """Names of the files that the engine reads: no subdirectory (an original checkpoint's), no page about the model."""
+    wanted = [name for name in sorted(os.listdir(directory)) if not name.startswith(".")]
+    wanted = [name for name in wanted if any(fnmatch.fnmatchcase(name, pattern) for pattern in ENGINE_READS)]
+    return [name for name in wanted if not os.path.isdir(os.path.join(directory, name))]
+
+
 def model_places(model: str) -> tuple[str, ...]:
     """The directories outside the model's own that its linked files lie in."""
     real = os.path.realpath(model)
     places = set() if real == model else {real}
-    for name in sorted(os.listdir(real)):
+    for name in _engine_reads(real):
         target = os.path.dirname(os.path.realpath(os.path.join(real, name)))
         if target != real and not target.startswith(real + "/"):
             places.add(target)
     return tuple(sorted(places))
 
 
+def _leads_nowhere(path: str) -> bool:
+    """A link to nothing or in a circle; one that leads behind closed doors is for the reader's own look."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return os.path.islink(path) and error.errno in (errno.ENOENT, errno.ELOOP)
+    return False
+
+
 def model_files(model: str) -> list[str]:
-    """What the engine must be able to read: the directory and the files in it (subdirectories of a model are not read)."""
-    return [model, *(os.path.join(model, name) for name in sorted(os.listdir(model)) if not name.startswith("."))]
+    """What the engine must be able to read: the directory and the files of a model in it. Refuses links that lead nowhere."""
+    paths = [os.path.join(model, name) for name in _engine_reads(model)]
+    dangling = [path for path in paths if _leads_nowhere(path)]
+    if dangling:
+        more = f" and {len(dangling) - 1} more" if len(dangling) > 1 else ""
+        raise SglangError(
+            f"{dangling[0]}{more} is a link that leads nowhere",
+            found=f"it leads to {os.readlink(dangling[0])}, which is not there",
+            wanted="the file itself, or a link to one",
+            next_step="put the file back where the link leads, or run the role model_shards again to fetch the model anew",
+        )
+    return [model, *paths]
 
 
 def manifest_digest(path: str) -> str:

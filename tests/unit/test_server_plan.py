@@ -261,6 +261,30 @@ def test_finds_where_linked_shards_lie(tmp_path: Path) -> None:
     assert host.model_places(str(link)) == tuple(sorted([str(blobs), str(model)]))
 
 
+def test_only_what_the_engine_reads_has_to_be_readable(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    (model / "original").mkdir(parents=True)
+    names = ["config.json", "merges.txt", "model.safetensors", "modeling_x.py"]
+    for name in (*names, "README.md", ".gitattributes", "LICENSE"):
+        (model / name).write_text("")
+    (model / "README.md").unlink()
+    (model / "README.md").symlink_to(tmp_path / "gone/README.md")
+    (model / "original.json").symlink_to(model / "original")
+    (model / "original").chmod(0)
+    assert host.model_files(str(model)) == [str(model), *(str(model / name) for name in names)]
+    assert host.model_places(str(model)) == ()
+
+
+@pytest.mark.parametrize("target", ["../blobs/abc", "model.safetensors"], ids=["nowhere", "circle"])
+def test_a_link_that_leads_nowhere_is_called_so(target: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").symlink_to(target)
+    with pytest.raises(SglangError, match="leads nowhere") as caught:
+        host.model_files(str(tmp_path))
+    assert str(tmp_path / "model.safetensors") in caught.value.wrong
+    assert target in caught.value.found and caught.value.wanted and caught.value.next_step
+
+
 def test_reads_what_systemd_shows() -> None:
     def run(command: list[str]) -> tuple[int, str, str]:
         return 0, "LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\nNeedDaemonReload=yes\nDropInPaths=\n", ""
