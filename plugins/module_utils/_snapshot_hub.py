@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import urllib.error
 import urllib.parse
@@ -14,6 +13,7 @@ from http.client import HTTPException
 from typing import Any, Optional, TypeVar
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import parse_json
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_downloader import (
     describe_exception,
     is_retryable,
@@ -166,7 +166,7 @@ class Hub:
     def _get(self, path: str) -> Any:
         body = self._open(path, {"Accept": "application/json"}, lambda response: bytes(response.read(MAXIMUM_ANSWER + 1)))
         try:
-            return json.loads(body)
+            return parse_json(body)
         except ValueError:
             raise _not_json(public_endpoint(self.endpoint), body) from None
 

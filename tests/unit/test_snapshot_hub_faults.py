@@ -284,10 +284,11 @@ def test_no_hub_at_all_is_named_with_the_ways_out(tmp_path: Path) -> None:
     assert "model_shards_path" in caught.value.next_step
 
 
-def test_something_else_on_the_address_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [b"<html>please log in</html>", b"[" * 200_000, b"\xff\xfe", b"[]"], ids=["html", "deep", "bytes", "list"])
+def test_something_else_on_the_address_is_named(page: bytes, tmp_path: Path) -> None:
     class LoginPage(Handler):
         def do_GET(self) -> None:
-            self.reply(200, b"<html>please log in</html>", kind="text/html")
+            self.reply(200, page, kind="text/html")
 
     with running_hub(tmp_path, _with_handler(LoginPage)) as hub, pytest.raises(SglangError, match="does not answer like a model hub"):
         snapshot(hub, tmp_path / "models")
