@@ -285,3 +285,18 @@ def test_what_is_said_to_fit_leaves_what_it_promises(memory, context, concurrenc
 def test_nvfp4_configs_profile_with_and_without_the_second_file():
     for name in names():
         assert model_profile(CONFIGS[name], hf_quant(name))["architecture"] == CONFIGS[name]["architectures"][0]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    available=st.sampled_from([0, 0.0, 1e-9, 0.5, 47.0]) | LEAVES,
+    kinds=st.lists(st.sampled_from(["full_attention", "linear_attention", "sliding_attention"]), min_size=1, max_size=3),
+    version=st.sampled_from(VERSIONS),
+)
+def test_plans_for_cards_without_free_memory_and_models_without_attention(available, kinds, version):
+    values = config("Qwen3.6-27B")
+    number = values["text_config"]["num_hidden_layers"]
+    values["text_config"]["layer_types"] = (kinds * number)[:number]
+    card = {**A6000, "available_gib": available}
+    found = only_our_error(lambda: launch_plan(values, version, [card], weights=HEADERS))
+    assert found is None or available or available is None or found["memory"]["fits"] is False
