@@ -15,6 +15,13 @@ _COLUMN = 44
 _SOURCES = {"target": "the host", "hub": "the hub", "inventory": "the inventory"}
 
 
+# What the figures rest on; docs/memory.md has the starts.
+_EVIDENCE = {
+    "basis": {"measured": "by rules that met recorded starts on H200 GPUs", "calculated": "by the engine's source, never measured"},
+    "evidence": {"headers": "weights from the shards' headers", "index": "weights from the index", "config": "weights from config.json"},
+}
+
+
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
     return textwrap.wrap(
         text, width=width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -57,7 +64,7 @@ def _flag_lines(plan: Mapping[str, Any], width: int) -> list[str]:
 def _memory_lines(memory: Mapping[str, Any], width: int) -> list[str]:
     lines = []
     if memory.get("sum"):
-        basis = ", ".join(str(memory[key]) for key in ("basis", "evidence") if memory.get(key))
+        basis = "; ".join(words[memory[key]] for key, words in _EVIDENCE.items() if memory.get(key) in words)
         lines.append(f"Memory of each rank, GiB ({basis})" if basis else "Memory of each rank, GiB")
         lines += [f"  {float(item['gib']):9.2f}  {item['what']}" for item in memory["sum"]]
     fits = memory.get("fits")
