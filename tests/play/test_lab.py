@@ -138,3 +138,25 @@ def test_folder_of_somebody_else_is_not_touched(lab: Path) -> None:
     assert "holds something that is not the lab's" in out
     assert "accepted" not in out
     assert (lab / "precious").read_text() == "mine"
+
+
+@pytest.mark.full
+def test_two_labs_may_have_hosts_of_one_name(lab: Path, image: Path) -> None:
+    second = lab / "second"
+    second.mkdir()
+    (second / ".lab").touch()
+    (second / "rootfs-bookworm").symlink_to(image)
+    answered = isolated(
+        lab,
+        f"""
+        other() {{ SGLANG_LAB={second} SGLANG_LAB_BRIDGE=sgl1 "$lab" "$@"; }}
+        $lab up twin 21 && other up twin 21
+        $lab shell twin 'echo first answers'
+        other shell twin 'echo second answers'
+        other down twin
+        $lab shell twin 'echo first still answers'
+        other clean && $lab clean --keep-state
+        """,
+    )
+    for words in ("first answers", "second answers", "first still answers"):
+        assert words in answered

@@ -26,6 +26,11 @@ check_name() {
   [[ $1 =~ ^[a-z][a-z0-9-]{0,10}$ ]] || die "bad host name '$1': a-z, 0-9 and -, at most 11 characters, a letter first"
 }
 
+# The host's end of its cable. Two labs may have a host of the same name; a link's name is the machine's.
+link_of() {
+  if [ "$LAB_BRIDGE" = sgl0 ]; then echo "v$1"; else echo "v$(printf %s "$LAB_BRIDGE/$1" | sha256sum | cut -c1-12)"; fi
+}
+
 rootfs_of() { echo "$SGLANG_LAB/rootfs-$1"; }
 host_dir() { echo "$SGLANG_LAB/hosts/$1"; }
 

@@ -112,10 +112,10 @@ host_network() {
   mountpoint -q /run/netns || touch "$SGLANG_LAB/netns.made"
   ip netns add "$netns" 2>/dev/null || true
   if ! ip -n "$netns" link show eth0 >/dev/null 2>&1; then
-    ip link del "v$name" 2>/dev/null || true
-    ip link add "v$name" type veth peer name eth0 netns "$netns"
+    ip link del "$(link_of "$name")" 2>/dev/null || true
+    ip link add "$(link_of "$name")" type veth peer name eth0 netns "$netns"
   fi
-  ip link set "v$name" master "$LAB_BRIDGE" up
+  ip link set "$(link_of "$name")" master "$LAB_BRIDGE" up
   ip -n "$netns" link set lo up
   ip -n "$netns" addr replace "$address/24" dev eth0
   ip -n "$netns" link set eth0 up
@@ -200,7 +200,7 @@ lab_down() {
   host_end_ssh_masters "$dir/ssh"
   host_stop "$name" "$keep"
   rm -f "$dir/nspawn.pid"
-  ip link del "v$name" 2>/dev/null || true
+  ip link del "$(link_of "$name")" 2>/dev/null || true
   ip netns del "$LAB_BRIDGE-$name" 2>/dev/null || true
   # a mount that was still busy a moment ago is free once the kernel has torn the host's namespaces down
   if mountpoint -q "$dir/root"; then umount "$dir/root" 2>/dev/null || umount -l "$dir/root"; fi
