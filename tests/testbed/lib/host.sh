@@ -266,7 +266,9 @@ lab_shell() {
   local address
   address=$(cat "$(host_dir "$1")/ip" 2>/dev/null) || die "no host $1"
   shift
-  exec ssh -q -i "$LAB_KEY" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "root@$address" "$@"
+  # a host that lost its network ends a command in half a minute instead of never
+  exec ssh -q -i "$LAB_KEY" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ConnectTimeout=10 \
+    -o ServerAliveInterval=10 -o ServerAliveCountMax=3 "root@$address" "$@"
 }
 
 lab_fleet() {
