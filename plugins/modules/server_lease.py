@@ -107,7 +107,13 @@ def main() -> None:
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:
-        module.fail_json(msg=f"cannot hold the instance: {error}")
+        fault = SglangError(
+            f"The lease of the instance {params['instance']} cannot be written or removed.",
+            found=str(error),
+            wanted=f"a writable {params['root']} on a disk that is not full",
+            next_step="Mend that on the host and run again; nothing was changed by this step.",
+        )
+        module.fail_json(**fault.as_result())
     module.exit_json(changed=False)
 
 
