@@ -60,7 +60,7 @@ def test_a_server_without_a_key_is_allowed() -> None:
 def test_an_accepted_key_passes_the_header_the_parser_and_the_file(key: str) -> None:
     assume(key_fault(key) is None)
     connection = http.client.HTTPConnection("127.0.0.1")
-    connection._HTTPConnection__state = "Request-started"  # type: ignore[attr-defined]
+    connection._HTTPConnection__state = "Request-started"
     connection.putheader("Authorization", f"Bearer {key}")
     parser = argparse.ArgumentParser()
     parser.add_argument("--api-key")
@@ -83,8 +83,8 @@ def test_a_request_that_cannot_be_written_does_not_show_its_headers() -> None:
     client = HttpClient("http://127.0.0.1:1")
     client._headers["X-Api-Key"] = "canary\ncanary"
     connection = http.client.HTTPConnection("127.0.0.1")
-    connection.connect = lambda: None  # type: ignore[method-assign]
-    client._connect = lambda _timeout: connection  # type: ignore[method-assign]
+    connection.connect = lambda: None
+    client._connect = lambda _timeout: connection
     with pytest.raises(Unreachable) as error:
         client.request("GET", "/", None, 1)
     assert "canary" not in str(error.value) and error.value.__cause__ is None

@@ -320,7 +320,7 @@ def test_a_mirror_that_answers_a_pinned_commit_with_another_is_not_believed(
     pinned = "f" * 40
     with running_hub(tmp_path / "hub", _with_handler(MainOnlyHandler)) as hub, pytest.raises(SglangError) as caught:
         snapshot(hub, tmp_path / "models", check_mode, revision=pinned, path=str(source) if adopted else "")
-    commit = hub.repo(REPO).commit  # type: ignore[union-attr]
+    commit = hub.repo(REPO).commit
     assert (caught.value.found, caught.value.wanted) == (f"commit {commit}", f"commit {pinned}")
     made = [path.name for path in (tmp_path / "models").rglob("*")]
     assert not [name for name in made if name.startswith((pinned, commit)) or name.endswith(".manifest.json")]

@@ -146,7 +146,7 @@ def test_a_journal_is_what_its_readable_lines_say(data: bytes, tmp_path: Path) -
 
 
 def test_a_run_that_finds_garbage_in_every_record_heals(hub: Hub, source: Path, tmp_path: Path) -> None:
-    commit = hub.repo("acme/tiny").commit  # type: ignore[union-attr]
+    commit = hub.repo("acme/tiny").commit
     place = store.Place(str(tmp_path / "models"), "acme/tiny")
     journal = Path(place.partial(commit)) / ".parts/verified.jsonl"
     journal.parent.mkdir(parents=True)
