@@ -137,7 +137,8 @@ def bare_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """A Debian 12 host with the service account, the stand-in in an environment, and a model's config.json."""
     if os.geteuid() != 0:
         pytest.skip("the lab needs root")
-    name, number = "playserver", "41"
+    lane = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")  # tests may run in lanes: a host each
+    name, number = f"playserver{lane}", f"{41 + int(lane)}"
     lab("down", name)
     lab("build-rootfs", "bookworm")
     lab("up", name, number, "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin")
