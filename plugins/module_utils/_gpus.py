@@ -28,6 +28,11 @@ _GPU_KEYS = frozenset(
 )
 
 
+# No card that SGLang runs on has less; a smaller number is one in GiB.
+SMALLEST_CARD_MIB = 4096
+_LARGEST_GIB = 1024
+
+
 @dataclass(frozen=True)
 class Gpu:
     """One GPU of a plan."""
@@ -66,9 +71,23 @@ def read_gpus(gpus: object) -> list[Gpu]:
         capability = _capability(item.get("compute_capability"))
         if capability is None:
             raise fields.wrong("compute_capability", "NVIDIA's number as text, for example '8.6'")
-        memory = fields.need_integer("memory_mib", 256, 1 << 24)
+        memory = _memory(fields)
         found.append(Gpu(fields.text("name") or "GPU", memory, capability, fields.number("available_gib", 0.0, 1 << 14)))
     return found
+
+
+def _memory(fields: Fields) -> int:
+    """A card's memory, which people know in GiB and nvidia-smi prints in MiB."""
+    value = fields.values.get("memory_mib")
+    if isinstance(value, int) and not isinstance(value, bool) and SMALLEST_CARD_MIB <= value < 1 << 24:
+        return value
+    few = isinstance(value, int) and 1 < value <= _LARGEST_GIB
+    raise SglangError(
+        f"memory_mib in {fields.where} cannot be a card's memory in MiB.",
+        found="nothing" if value is None else shown(value) + (" (in GiB?)" if few else ""),
+        wanted=f"a whole number of MiB from {SMALLEST_CARD_MIB} on: an RTX A6000 of 48 GiB has 49140",
+        next_step="Write what nvidia-smi --query-gpu=memory.total --format=csv prints for this card.",
+    )
 
 
 def _number(text: str) -> Optional[int]:

@@ -303,6 +303,7 @@ def launch_plan(
     on_cpu = wishes.fields.text("device") == "cpu"
     _plan_checks.refuse_unplanned(profile, release, on_cpu)
     cards = [] if on_cpu else _plan_checks.need_gpus(read_gpus(gpus))
+    _plan_checks.refuse_cards(release, cards)
     _plan_checks.refuse_quantization(profile, release, _plan_checks.smallest(cards) if cards else None)
     _plan_checks.refuse_backend(profile, release, wishes.fields, cards)
     evidence = read_evidence(weights)

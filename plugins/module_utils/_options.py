@@ -8,6 +8,7 @@ import difflib
 import json
 import math
 import re
+import shlex
 from typing import Any
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -99,15 +100,24 @@ def _refuse_unknown(release: Release, name: str, where: str) -> SglangError:
             wanted=f"{new}, its name in this release",
             next_step=f"Write {new} instead of {written}.",
         )
+    begun = [] if elsewhere else completions(table, name)
+    if len(begun) == 1:
+        new = spelled(begun[0], where)
+        return SglangError(wrong, found=written, wanted=f"{new}, in full", next_step=f"Write {new} instead of {written}.")
     # --disable-x is no hint for --enable-x: it would do the opposite.
     similar = [other for other in table.names() if _polarity(other) == _polarity(name)]
-    near = difflib.get_close_matches(name, similar, n=1, cutoff=0.75)
+    near = [table.aliases.get(other, other) for other in difflib.get_close_matches(name, similar, n=1, cutoff=0.75)]
     return SglangError(
         wrong,
         found=written,
         wanted=f"perhaps {spelled(near[0], where)}" if near else f"an option of SGLang {release.version}",
         next_step="Remove it, or correct its name.",
     )
+
+
+def completions(table: OptionTable, name: str) -> list[str]:
+    """The options that a beginning of a name or of an alias could mean, by their own names."""
+    return sorted({table.aliases.get(other, other) for other in table.names() if other.startswith(name)})
 
 
 def refuse_secret(name: str, where: str) -> None:
@@ -204,7 +214,7 @@ def _resolve(release: Release, name: str) -> Option:
             return toggle
     # A whole name of another release is no abbreviation, although argparse would take it for one.
     whole = bool(releases_with(name))
-    fitting = sorted({table.aliases.get(other, other) for other in table.names() if other.startswith(name)})
+    fitting = completions(table, name)
     if not whole and len(fitting) == 1:
         return table.options[fitting[0]]
     if not whole and len(fitting) > 1:
@@ -215,6 +225,21 @@ def _resolve(release: Release, name: str) -> Option:
             next_step="Write the option's full name.",
         )
     raise _refuse_unknown(release, name, "sglang_server_extra_args")
+
+
+def _refuse_several(word: str, where: str) -> None:
+    """A command line's words in one entry would reach the engine as one word."""
+    if any(character.isspace() for character in word.partition("=")[0]):
+        try:
+            parts = shlex.split(word)
+        except ValueError:  # a quote that is never closed
+            parts = word.split()
+        raise SglangError(
+            f"One entry of {where} holds several arguments.",
+            found=json.dumps([word]),
+            wanted="one argument an entry, as the engine gets them",
+            next_step=f"Write {json.dumps(parts)}.",
+        )
 
 
 def parse_extra_args(release: Release, arguments: list[Any]) -> dict[str, Any]:
@@ -237,6 +262,7 @@ def parse_extra_args(release: Release, arguments: list[Any]) -> dict[str, Any]:
                 wanted="options that start with --, each followed by its value",
                 next_step="Write the option and its value as two entries, or as one: --name=value.",
             )
+        _refuse_several(word, where)
         name, tied, value = word[2:].partition("=")
         refuse_secret(name.replace("_", "-"), where)
         option = _resolve(release, name)

@@ -92,11 +92,12 @@ class Fields:
 
     def wrong(self, key: str, wanted: str) -> SglangError:
         """The refusal for a value of the wrong kind."""
+        published = ", or use the file its publisher made" if self.where.endswith(".json") else ""
         return SglangError(
             f"{key} in {self.where} cannot be used.",
             found=shown(self.values.get(key)),
             wanted=wanted,
-            next_step=f"Correct {key} in {self.where}, or use the file its publisher made.",
+            next_step=f"Correct {key} in {self.where}{published}.",
         )
 
     def integer(self, key: str, minimum: int = 0, maximum: int = MAXIMUM_INTEGER) -> Optional[int]:

@@ -65,6 +65,22 @@ def refuse_unplanned(profile: ModelProfile, release: Release, on_cpu: bool) -> N
         )
 
 
+def refuse_cards(release: Release, cards: list[Gpu]) -> None:
+    """Refuse cards on which the engine ends as it loads the weights."""
+    for gpu in cards:
+        if gpu.capability < release.oldest_card:
+            raise SglangError(
+                f"SGLang {release.version} does not run on {gpu.name}.",
+                found=f"compute capability {gpu.capability_text}",
+                wanted=f"{_dotted(release.oldest_card)} or higher ({place(release, 'oldest_card')})",
+                next_step="Take other GPUs (sglang_server_gpus), or correct compute_capability where the inventory declares them.",
+            )
+
+
+def _dotted(capability: int) -> str:
+    return f"{capability // 10}.{capability % 10}"
+
+
 def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[Gpu]) -> None:
     """Refuse weights that the cards cannot run."""
     quantization = profile.quantization
@@ -76,7 +92,7 @@ def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[G
         raise SglangError(
             f"{method} weights do not run on {gpu.name}.",
             found=f"compute capability {gpu.capability_text}",
-            wanted=f"{minimum // 10}.{minimum % 10} or higher in SGLang {release.version}",
+            wanted=f"{_dotted(minimum)} or higher in SGLang {release.version}",
             next_step="Take another checkpoint of the model (bf16, or a quantisation this card supports), or other GPUs.",
         )
     if quantization.method == "mlx":
@@ -103,6 +119,11 @@ def refuse_backend(profile: ModelProfile, release: Release, wishes: Fields, gpus
 def smallest(gpus: list[Gpu]) -> Gpu:
     """The card that limits a plan."""
     return min(gpus, key=lambda gpu: (gpu.memory_mib, gpu.capability, gpu.name))
+
+
+def smallest_capability(gpus: list[Gpu]) -> int:
+    """Compute capability times ten of the oldest card."""
+    return min(gpu.capability for gpu in gpus)
 
 
 def choose_size(
@@ -188,6 +209,11 @@ def warnings(
         found.append("MTP tensors are named by the index only; the shards' headers were not read.")
     if len({(gpu.name, gpu.memory_mib, gpu.capability) for gpu in gpus}) > 1:
         found.append("The GPUs are not alike; the plan reckons with the smallest.")
+    if gpus and smallest_capability(gpus) < release.bfloat16_card:
+        found.append(
+            f"On compute capability below {_dotted(release.bfloat16_card)} SGLang {release.version} loads the model in float16, whatever "
+            "dtype says: values that bfloat16 holds can overflow in it."
+        )
     each = size // nodes.count
     if gpus and each < len(gpus):
         found.append(f"{len(gpus) - each} of {len(gpus)} GPUs stay idle{' on each node' if nodes.count > 1 else ''}.")

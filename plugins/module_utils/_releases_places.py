@@ -16,6 +16,14 @@ backend_line 0.5.9=layers/attention/attention_registry.py:211 0.5.10=layers/atte
      0.5.19=layers/attention/attention_registry.py:453 0.5.20=layers/attention/attention_registry.py:451
      0.5.21=layers/attention/attention_registry.py:455 0.5.22=layers/attention/attention_registry.py:480
      0.5.23=layers/attention/attention_registry.py:484
+bfloat16_card 0.5.9=model_executor/model_runner.py:908 0.5.10=model_executor/model_runner.py:1084
+     0.5.11=model_executor/model_runner.py:1299 0.5.12=model_executor/model_runner.py:1384
+     0.5.13=model_executor/model_runner.py:1289 0.5.14=model_executor/model_runner.py:1348
+     0.5.15=model_executor/model_runner.py:1435 0.5.16=model_executor/model_runner_components/load_model_utils.py:54
+     0.5.17=model_executor/model_runner_components/load_model_utils.py:69
+     0.5.18=model_executor/model_runner_components/load_model_utils.py:70
+     0.5.19=model_executor/model_runner_components/load_model_utils.py:78
+     0.5.22=model_executor/model_runner_components/load_model_utils.py:83
 blackwell 0.5.9=layers/attention/attention_registry.py:206 0.5.10=layers/attention/attention_registry.py:214
      0.5.11=layers/attention/attention_registry.py:238 0.5.12=layers/attention/attention_registry.py:258
      0.5.13=layers/attention/attention_registry.py:292 0.5.14=layers/attention/attention_registry.py:298
@@ -104,6 +112,14 @@ numbers 0.5.9=server_args.py:5741 0.5.10=server_args.py:6711 0.5.11=server_args.
      0.5.19=arg_groups/speculative_hook.py:966 0.5.20=arg_groups/speculative_hook.py:1144
      0.5.21=arg_groups/speculative_hook.py:1318 0.5.22=arg_groups/speculative_hook.py:1340
      0.5.23=arg_groups/speculative_hook.py:1430
+oldest_card 0.5.9=model_executor/model_runner.py:913 0.5.10=model_executor/model_runner.py:1089
+     0.5.11=model_executor/model_runner.py:1304 0.5.12=model_executor/model_runner.py:1389
+     0.5.13=model_executor/model_runner.py:1294 0.5.14=model_executor/model_runner.py:1353
+     0.5.15=model_executor/model_runner.py:1440 0.5.16=model_executor/model_runner_components/load_model_utils.py:63
+     0.5.17=model_executor/model_runner_components/load_model_utils.py:78
+     0.5.18=model_executor/model_runner_components/load_model_utils.py:79
+     0.5.19=model_executor/model_runner_components/load_model_utils.py:86
+     0.5.22=model_executor/model_runner_components/load_model_utils.py:91
 padding 0.5.17=mem_cache/kv_cache_configurator.py:1921 0.5.18=mem_cache/kv_cache_configurator.py:2075
      0.5.19=mem_cache/kv_cache_configurator.py:2315 0.5.20=mem_cache/kv_cache_configurator.py:2480
      0.5.21=mem_cache/kv_cache_configurator.py:2509 0.5.22=mem_cache/kv_cache_configurator.py:3025

@@ -54,6 +54,10 @@ class Release:
     extra_buffer_architectures: frozenset[str]
     radix_off_architectures: frozenset[str]
     """Hybrids whose radix cache the engine turns off by itself."""
+    oldest_card: int
+    """Compute capability times ten below which the engine ends as it loads."""
+    bfloat16_card: int
+    """Compute capability times ten below which it loads in float16, whatever dtype says."""
     minimum_capability: tuple[tuple[str, int], ...]
     """Quantisation method -> compute capability times ten, as the loader checks it."""
     # Speculation and the state cache

@@ -114,7 +114,10 @@ def _explicit_settings(release: Release, settings: object) -> tuple[dict[str, An
         refuse_secret(key.replace("_", "-"), SETTINGS)
         if value is None:
             continue
-        option, note = _under_its_name(release, find_setting(release, key, SETTINGS), SETTINGS)
+        named = find_setting(release, key, SETTINGS)
+        option, note = _under_its_name(release, named, SETTINGS)
+        if not note and key.replace("-", "_") != option.key:
+            note = f"{key} in {SETTINGS} is another name of {option.key}."
         notes += [note] if note else []
         if option.key in values:
             raise SglangError(f"{key} in {SETTINGS} repeats {option.key} by another name.", found=shown(value), wanted="one of the two")

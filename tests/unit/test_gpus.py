@@ -54,3 +54,12 @@ def test_capabilities(capability):
 def test_capabilities_that_are_none(capability):
     with pytest.raises(SglangError, match="compute_capability"):
         read_gpus([{"name": "x", "memory_mib": 49140, "compute_capability": capability}])
+
+
+@pytest.mark.parametrize("memory", [None, 0, 1, 48, 96, 4095, "48", "49140", 48.0, True, 1 << 24])
+def test_memory_that_no_card_has_is_questioned(memory):
+    with pytest.raises(SglangError, match="memory_mib in GPU 0 of gpus cannot be a card's memory in MiB") as caught:
+        read_gpus([{"name": "x", "memory_mib": memory, "compute_capability": "8.6"}])
+    assert "49140" in caught.value.wanted
+    assert "nvidia-smi" in caught.value.next_step
+    assert ("in GiB?" in caught.value.found) == (type(memory) is int and memory in (48, 96))

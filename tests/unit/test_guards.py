@@ -83,6 +83,56 @@ def test_an_ambiguous_abbreviation_lists_what_it_could_be():
     assert "--mamba-scheduler-strategy" in said
 
 
+@pytest.mark.parametrize("version", RELEASES)
+def test_another_name_of_an_option_is_told_its_own(version):
+    """SGLang's own aliases, for all options that a site may set."""
+    release = RELEASES[version]
+    said = {}
+    for alias, name in option_tables()[version].aliases.items():
+        key, option = alias.replace("-", "_"), option_tables()[version].options[name]
+        if option.deprecated or option.kind in ("dead", "switch", "toggle") or key == "model":
+            continue
+        value = option.choices[0] if option.choices else "1" if option.kind in ("json", "text", "size") else 1
+        with contextlib.suppress(SglangError):  # what is refused for another reason names no alias
+            said[key] = read_wishes(release, {key: value}, []).notes
+    assert said["tp_size"] == ("tp_size in sglang_server_settings is another name of tensor_parallel_size.",)
+    assert all(len(notes) == 1 and "is another name of" in notes[0] for notes in said.values())
+    assert not read_wishes(release, {"tensor_parallel_size": 1}, []).notes
+    assert not read_wishes(release, {}, ["--attention-backend", "triton"]).notes
+
+
+@pytest.mark.parametrize(
+    ("written", "own"), [("tp", "tensor_parallel_size"), ("context_len", "context_length"), ("tp_siz", "tensor_parallel_size")]
+)
+def test_the_beginning_of_a_name_is_completed_to_the_option_s_own(written, own):
+    assert f"Write {own} instead of {written}." in refusal(find_setting, RELEASES["0.5.11"], written)
+
+
+def test_a_near_miss_of_an_alias_names_the_option():
+    assert "perhaps tensor_parallel_size" in refusal(find_setting, RELEASES["0.5.11"], "tp_sise")
+
+
+@pytest.mark.parametrize(
+    ("entry", "split"),
+    [
+        ("--tp 2", '["--tp", "2"]'),
+        ("--log-requests --page-size 16", '["--log-requests", "--page-size", "16"]'),
+        ("--page-size\t16", '["--page-size", "16"]'),
+        ("--chat-template '/a b'", '["--chat-template", "/a b"]'),
+        ("--chat-template '/a b", '["--chat-template", "\'/a", "b"]'),
+    ],
+)
+def test_an_entry_that_holds_several_arguments_is_shown_split(entry, split):
+    said = refusal(parse_extra_args, RELEASES["0.5.11"], [entry])
+    assert "holds several arguments" in said
+    assert f"Write {split}." in said
+
+
+def test_a_value_with_blanks_is_one_argument():
+    words = ["--chat-template=/a b", "--json-model-override-args", '{"a": 1}']
+    assert parse_extra_args(RELEASES["0.5.11"], words) == {"chat_template": "/a b", "json_model_override_args": '{"a": 1}'}
+
+
 def test_a_deprecated_option_is_taken_by_its_new_name_and_said():
     found = read_wishes(RELEASES["0.5.14"], {"mamba_scheduler_strategy": "extra_buffer"}, ["--cuda-graph-max-bs", "16"])
     assert found.values == {"mamba_radix_cache_strategy": "extra_buffer", "cuda_graph_max_bs_decode": 16}

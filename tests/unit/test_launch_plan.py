@@ -423,3 +423,19 @@ def test_variables_that_mean_nothing_are_said():
     found = plan(version="0.5.23", environment={"SGLANG_ENABLE_SPEC_V2": "1"})
     assert any("SGLANG_ENABLE_SPEC_V2" in warning for warning in found["warnings"])
     assert not any("SGLANG_ENABLE_SPEC_V2" in warning for warning in plan(environment={"SGLANG_ENABLE_SPEC_V2": "1"})["warnings"])
+
+
+@pytest.mark.parametrize("version", ["0.5.11", "0.5.23"])
+@pytest.mark.parametrize("capability", ["5.2", "6.1", "7.0", "7.2"])
+def test_a_card_that_the_release_ends_on_is_no_plan(version, capability):
+    with pytest.raises(SglangError, match="does not run on") as caught:
+        plan(version=version, gpus=(A6000, {**A6000, "compute_capability": capability}))
+    assert f"compute capability {capability}" in caught.value.found
+    assert caught.value.wanted.startswith("7.5 or higher (SGLang " + version)
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(("capability", "warned"), [("7.5", True), ("8.0", False), ("12.0", False)])
+def test_a_card_without_bfloat16_is_said(capability, warned):
+    found = plan(gpus=({**A6000, "compute_capability": capability},) * 2)
+    assert any("loads the model in float16" in warning for warning in found["warnings"]) == warned

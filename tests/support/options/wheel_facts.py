@@ -20,6 +20,7 @@ ARGUMENTS = ("arg_groups/**/*.py", "server_args.py")
 POOLS = ("mem_cache/kv_cache_configurator.py", "model_executor/model_runner_kv_cache_mixin.py")
 CELLS = ("model_executor/pool_configurator.py",)
 HTTP = ("entrypoints/http_server.py",)
+LOADING = ("model_executor/model_runner_components/load_model_utils.py", "model_executor/model_runner.py")
 LOG = ("model_executor/**/*.py", "mem_cache/*.py", "managers/scheduler.py", "managers/**/*.py")
 # fact -> (files below sglang/srt, in the order of trust; text)
 PROBES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -37,6 +38,8 @@ PROBES: dict[str, tuple[tuple[str, ...], str]] = {
     "sm100": (ARGUMENTS, r'sm100_default_attn_backend = "triton"|sm100_default_attention_backend="triton"'),
     "sm100_paged": (ARGUMENTS, r'sm100_default_attn_backend = "trtllm_mha"'),
     "blackwell": (("layers/attention/attention_registry.py",), r"supported backends on Blackwell|backends are supported on Blackwell"),
+    "oldest_card": (LOADING, r"SGLang only supports sm(\d+) and above"),
+    "bfloat16_card": (LOADING, r"Compute capability below sm(\d+)\. Use float16"),
     "numbers": (ARGUMENTS, r"def _?auto_choose_speculative_params"),
     "running_cap": (ARGUMENTS, r"max_running_requests ?= ?48\b"),
     "spec_v2_default": (("environ.py",), r"SGLANG_ENABLE_SPEC_V2 = EnvBool\((True|False)\)"),
@@ -247,6 +250,8 @@ def facts_of(directory: Path) -> dict[str, Any]:
         "no_buffer_turns_radix_off": "Disabling radix cache" in places["no_buffer"].caught,
         "extra_buffer_refuses_radix_off": "radix_off" in places,
         "sm100_pages_with_speculation": "sm100_paged" in places,
+        "oldest_card": int(places["oldest_card"].caught),
+        "bfloat16_card": int(places["bfloat16_card"].caught),
         "recurrent_chunk": int(places["chunk"].caught),
         "joint_pool_rule": "joint" in places,
         "joint_pool_padding": "padding" in places,
