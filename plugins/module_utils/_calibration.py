@@ -49,4 +49,6 @@ class Calibration:
 
 
 CALIBRATION = Calibration()
-CALIBRATION_SOURCE = "measured on one and two H200, SGLang 0.5.11"
+CALIBRATION_SOURCE = "constants fitted to starts on H200, SGLang 0.5.11"
+MEASURED_CARD, MEASURED_RANKS = "H200", 2
+"""Cards that the recorded starts ran on, and on how many at most; nothing was measured on others."""

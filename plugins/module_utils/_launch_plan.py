@@ -261,7 +261,7 @@ def _size_it(task: _Task) -> _Sizing:
     # A plain model's page size is the attention backend's choice, on which the plan does not depend.
     certain = case.page_size if task.profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
     other = alternatives(case, found, lambda: _without_speculation(task, case)) if found.fits is False else []
-    memory, items = _plan_memory.section(case, found, other), _memory_items(case, found)
+    memory, items = _plan_memory.section(case, found, other, [card.name for card in task.cards]), _memory_items(case, found)
     return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, certain)
 
 
@@ -314,7 +314,7 @@ def launch_plan(
     sizes = even_sizes(profile, len(cards), hosts.count) if cards else [1]
     size = _plan_checks.choose_size(profile, wishes, tensor_parallel_size, len(cards) if cards else 1, hosts.count, sizes)
     task = _Task(profile, release, wishes, cards, evidence, size, speculation, load)
-    if many and cards and size[2] == "config.json":
+    if many and cards and size[2] == _plan_checks.DERIVED:
         size = _most_requests(task, sizes)
         task = replace(task, size=size)
     sizing = _size_it(task)

@@ -19,6 +19,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._weights import E
 from ansible_collections.inference.sglang.plugins.module_utils._wishes import SETTINGS, Wishes
 
 _SM100 = (100, 103)
+DERIVED = "config.json and the number of GPUs"
+"""Where the size of the group is from when nobody set it."""
 
 
 def need_gpus(cards: list[Gpu]) -> list[Gpu]:
@@ -130,7 +132,7 @@ def choose_size(
     profile: ModelProfile, wishes: Wishes, wanted: object, available: int, nodes: int, sizes: list[int]
 ) -> tuple[int, str, str]:
     """How many GPUs to split over, of so many on each host: (number, why, source)."""
-    asked = wishes.fields.integer("tensor_parallel_size", 1, _tensor_parallel.MAXIMUM)
+    asked, source = wishes.fields.integer("tensor_parallel_size", 1, _tensor_parallel.MAXIMUM), SETTINGS
     if wanted not in (None, 0, "", "0"):
         if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= _tensor_parallel.MAXIMUM:
             raise SglangError("tensor_parallel_size cannot be used.", found=shown(wanted), wanted="a whole number, or 0 to derive it")
@@ -140,7 +142,7 @@ def choose_size(
                 found=f"tensor_parallel_size {wanted}, {SETTINGS} {asked}",
                 wanted="one of the two",
             )
-        asked = int(wanted)
+        asked, source = int(wanted), "sglang_server_tensor_parallel_size"
     total = available * nodes
     if asked is not None:
         _tensor_parallel.check(profile, asked, total)
@@ -157,7 +159,7 @@ def choose_size(
                 found=f"tensor_parallel_size {asked}",
                 wanted=f"a multiple of {nodes}: SGLang asserts it",
             )
-        return asked, f"{asked}, as set; every sharded dimension divides", SETTINGS
+        return asked, f"{asked} of {total} GPUs, as set; every sharded dimension divides", source
     if not sizes:
         _tensor_parallel.check(profile, nodes, total)
         raise SglangError(
@@ -166,7 +168,7 @@ def choose_size(
             wanted=f"a multiple of {nodes} that divides every sharded dimension",
         )
     size = sizes[-1]
-    return size, f"{size} of {total} GPUs: the largest size that divides every sharded dimension", "config.json"
+    return size, f"{size} of {total} GPUs: the largest size that divides every sharded dimension", DERIVED
 
 
 def page_size(release: Release, wishes: Fields, speculation: Speculation, gpu: Gpu) -> tuple[int, Optional[str]]:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _memory
-from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION
+from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION, MEASURED_CARD, MEASURED_RANKS
 from ansible_collections.inference.sglang.plugins.module_utils._memory import Setup, Sized, Workload
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields
@@ -145,10 +146,12 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     if setup.counted_first and setup.draft:
         rows.append(("draft weights, with their own embedding and head", -setup.draft - setup.draft_embedding))
     if shapes.slot_bytes:
-        rows.append((f"{pools.slots} state slots of {shapes.slot_bytes / 2**20:.1f} MiB", -(pools.slots + 1) * shapes.slot_bytes / GIB))
+        mib = f"{shapes.slot_bytes / 2**20:.1f} MiB"
+        rows.append((f"({pools.slots} + 1 padding) state slots of {mib}", -(pools.slots + 1) * shapes.slot_bytes / GIB))
         if shapes.draft_tokens:
             amount = (pools.running + 1) * shapes.draft_tokens
-            rows.append((f"states while {shapes.draft_tokens} draft tokens are verified", -amount * shapes.slot_bytes / GIB))
+            what = f"({pools.running} + 1 padding) x {shapes.draft_tokens} states of {mib} while drafts are verified"
+            rows.append((what, -amount * shapes.slot_bytes / GIB))
     cell = shapes.held_bytes
     rows.append((f"KV cache of {pools.tokens} tokens, {cell} bytes each", -pools.tokens * cell / GIB))
     rows.append((f"table of {pools.running} requests", -pools.running * setup.table_row))
@@ -163,14 +166,20 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
     return [{"what": what, "gib": _gib(value)} for what, value in rows]
 
 
-def section(case: Case, found: Answer, alternatives: list[dict[str, Any]]) -> dict[str, Any]:
-    """The plan's `memory`."""
+def basis(case: Case, cards: Sequence[str]) -> str:
+    """Whether these rules have met recorded starts of such a model on such cards, or follow the engine's source alone."""
+    met = case.release.memory_measured and case.profile.recurrent_family == "gdn" and case.size <= MEASURED_RANKS
+    return "measured" if met and all(MEASURED_CARD in card for card in cards) else "calculated"
+
+
+def section(case: Case, found: Answer, alternatives: list[dict[str, Any]], cards: Sequence[str]) -> dict[str, Any]:
+    """The plan's `memory`, with the names of its cards."""
     setup, pools = found.setup, found.sized.pools
     known = found.weights.certain
     return {
         "fits": found.fits,
         "why": found.why,
-        "basis": "measured" if case.release.memory_measured and case.profile.recurrent_family == "gdn" else "calculated",
+        "basis": basis(case, cards),
         "evidence": found.weights.source,
         "keep_free_gib": _gib(_memory.keep_free(setup)),
         "workload": {

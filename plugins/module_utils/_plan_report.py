@@ -17,7 +17,10 @@ _SOURCES = {"target": "the host", "hub": "the hub", "inventory": "the inventory"
 
 # What the figures rest on; docs/memory.md has the starts.
 _EVIDENCE = {
-    "basis": {"measured": "by rules that met recorded starts on H200 GPUs", "calculated": "by the engine's source, never measured"},
+    "basis": {
+        "measured": "by rules that met recorded starts on such cards",
+        "calculated": "calculated; never measured on such cards with this release",
+    },
     "evidence": {"headers": "weights from the shards' headers", "index": "weights from the index", "config": "weights from config.json"},
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -147,7 +148,52 @@ def test_0_5_23_is_calculated_and_says_so():
     assert any("calculated" in warning for warning in found["warnings"])
     assert "--mamba-scheduler-strategy" not in found["argv"]
     assert found["memory"]["fits"] is True
-    assert plan()["memory"]["basis"] == "measured"
+
+
+@pytest.mark.parametrize(
+    ("question", "basis"),
+    [
+        ({"gpus": (H200,)}, "measured"),
+        ({"gpus": (H200, H200)}, "measured"),
+        ({"gpus": (H200,) * 4}, "calculated"),
+        ({"gpus": (A6000, A6000)}, "calculated"),
+        ({"gpus": (H200, A100)}, "calculated"),
+        ({"gpus": (H200,), "version": "0.5.23"}, "calculated"),
+    ],
+)
+def test_only_cards_that_were_measured_are_called_so(question, basis):
+    found = plan(**question)
+    assert found["memory"]["basis"] == basis
+    assert not any("measured" in reason["source"] for reason in found["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("wishes", "source"),
+    [
+        ({}, "config.json and the number of GPUs"),
+        ({"tensor_parallel_size": 2}, "sglang_server_tensor_parallel_size"),
+        ({"settings": {"tensor_parallel_size": 2}}, "sglang_server_settings"),
+        ({"workload": {"profile": "throughput"}}, "memory plan"),
+    ],
+)
+def test_who_chose_the_size_of_the_group_is_said(wishes, source):
+    reasons = {reason["flag"]: reason for reason in plan(gpus=(H200, H200), **wishes)["reasons"]}
+    assert reasons["--tp-size"]["source"] == source
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("settings", [{}, {"speculative_algorithm": "none"}, {"mamba_ssm_dtype": "bfloat16"}])
+def test_each_row_of_the_sum_is_what_its_words_say(version, settings):
+    """Counts times sizes as printed, within the rounding of both; and the rows add up."""
+    rows = plan(version=version, settings=settings)["memory"]["sum"]
+    states = [row for row in rows if "MiB" in row["what"]]
+    assert len(states) == (1 if settings.get("speculative_algorithm") else 2)
+    for row in states:
+        count, each = re.match(r"\((\d+) \+ 1 padding\)(?: x (\d+))?", row["what"]).groups()
+        mib = float(re.search(r"of ([\d.]+) MiB", row["what"])[1])
+        number = (int(count) + 1) * int(each or 1)
+        assert -row["gib"] * 1024 == pytest.approx(number * mib, abs=number * 0.05 + 6)
+    assert sum(row["gib"] for row in rows[:-1]) == pytest.approx(rows[-1]["gib"], abs=0.005 * len(rows))
 
 
 def test_the_declared_load_steers_the_split():
