@@ -126,3 +126,19 @@ def parse_nvidia_smi(gpus: str, processes: str = "") -> list[dict[str, Any]]:
             }
         )
     return sorted(found, key=lambda gpu: int(gpu["index"]))
+
+
+def choose_gpus(found: list[dict[str, Any]], indices: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The instance's own cards, in the order of its indices."""
+    if not indices:
+        return found
+    by_index = {int(gpu.get("index", position)): gpu for position, gpu in enumerate(found)}
+    missing = [index for index in indices if index not in by_index]
+    if missing or len(set(indices)) != len(indices):
+        raise SglangError(
+            "the instance's GPUs are not there",
+            found=f"indices {list(indices)}; the host has {sorted(by_index)}",
+            wanted="each index once, of GPUs of this host",
+            next_step="correct sglang_server_gpus (indices as nvidia-smi counts them)",
+        )
+    return [by_index[index] for index in indices]

@@ -192,3 +192,15 @@ def read_drafter_config(settings: Mapping[str, Any]) -> Optional[dict[str, Any]]
         return None
     found: dict[str, Any] = read_model(path, headers=False)["config"]
     return found
+
+
+def read_config_file(path: str) -> dict[str, Any]:
+    """`read_model` of a config.json that was kept without its weights, with the hf_quant_config.json beside it."""
+    config = _read_json(path)
+    if config is None:
+        raise SglangError(
+            f"{path} is not there.",
+            wanted="a model's config.json",
+            next_step="Check the path, or fetch the file from the model's repository.",
+        )
+    return {"config": config, "hf_quant_config": _read_json(os.path.join(os.path.dirname(path), "hf_quant_config.json")), "weights": None}

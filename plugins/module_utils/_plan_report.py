@@ -8,8 +8,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils._server_plan import name_head_sources
-
 WIDTH = 112
 _COLUMN = 44
 _SOURCES = {"target": "the host", "hub": "the hub", "inventory": "the inventory"}
@@ -105,8 +103,6 @@ def _source_lines(result: Mapping[str, Any], width: int) -> list[str]:
 def render_report(result: Mapping[str, Any], title: str = "", width: int = WIDTH) -> list[str]:
     """The whole report of one host, a list of lines."""
     plan: Optional[Mapping[str, Any]] = result.get("plan")
-    if plan:
-        plan = name_head_sources(plan, result.get("settings") or {})
     head = f"{title}: " if title else ""
     if not plan:
         lines = [f"{head}nothing can be planned yet"]

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._live_unit import closed_places
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, is_release_id, parse_stamp, releases_to_prune
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import closed_places, read_text
+from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 
 RELEASE_FILE = "release.json"
 _RECORD_KEYS = ("id", "unit", "unit_sha256", "launcher_sha256", "environment", "model", "serving")

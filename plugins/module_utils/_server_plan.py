@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._release import (
@@ -207,14 +207,14 @@ def with_served_name(settings: Mapping[str, Any], name: str, model: str) -> dict
     return named
 
 
-def refuse_unfit(plan: Mapping[str, Any]) -> None:
-    """A plan that does not fit is refused before anything is touched."""
+def unfit(plan: Mapping[str, Any]) -> Optional[SglangError]:
+    """Why a plan does not fit, with the nearest settings that do; None where it fits, or where that cannot be known."""
     memory = plan.get("memory") or {}
     if memory.get("fits") is not False:
-        return
+        return None
     alternatives = [str(item.get("text", item)) if isinstance(item, Mapping) else str(item) for item in memory.get("alternatives") or []]
     cards = ", ".join(f"{gpu['name']} with {gpu['memory_mib']} MiB" for gpu in plan.get("gpus", []))
-    raise SglangError(
+    return SglangError(
         "the model does not fit on the instance's GPUs with these settings",
         found=f"{memory.get('why', 'no room')}; {cards}",
         wanted="weights, state and KV cache for one request at least",
@@ -222,22 +222,22 @@ def refuse_unfit(plan: Mapping[str, Any]) -> None:
     )
 
 
-# Which of the role's variables the head of the command comes from.
+# What gives the head of the command, where the caller does not know it better.
 _HEAD_REASONS = {
-    "--model-path": ("where the model lies", "sglang_server_model_path, or the role model_shards"),
-    "--served-model-name": ("the name that clients ask for", "sglang_server_served_model_name, or the model's repository"),
+    "--model-path": ("where the model lies", "sglang_server_model_path"),
+    "--served-model-name": ("the name that clients ask for", "sglang_server_served_model_name"),
     "--host": ("where it listens", "sglang_server_host"),
     "--port": ("where it listens", "sglang_server_port"),
 }
 
 
-def name_head_sources(plan: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan with the true source of what the role's own variables gave; what a site put into settings stays theirs."""
+def name_head_sources(plan: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
+    """The plan with the variable that gave each part of the command's head; `origins` by key, such as model_path."""
     reasons = []
     for reason in plan.get("reasons", []):
         flag = str(reason.get("flag"))
-        if flag in _HEAD_REASONS and flag[2:].replace("-", "_") not in settings:
+        if flag in _HEAD_REASONS:
             why, source = _HEAD_REASONS[flag]
-            reason = {**reason, "why": why, "source": source}
+            reason = {**reason, "why": why, "source": str(origins.get(flag[2:].replace("-", "_")) or source)}
         reasons.append(reason)
     return {**plan, "reasons": reasons}

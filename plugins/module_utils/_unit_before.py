@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._release_files import write_atomic
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import read_text
+from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 
 FORMAT = 1
 BEFORE_FILE = "replaced.json"

@@ -178,16 +178,3 @@ def why_set(wishes: Wishes, key: str, replaced: dict[str, Any]) -> str:
     if default and default not in (str(value), str(value).lower()):
         return f"set; SGLang's own default is {default}"
     return "set"
-
-
-def refuse_two_places(settings: object, variables: dict[str, tuple[str, Any]]) -> None:
-    """Settings that say otherwise than the role's own variable (key -> its name and value), which other parts of the role read."""
-    for key, value in plain_mapping(settings, SETTINGS).items():
-        variable, wanted = variables.get(key.replace("-", "_"), ("", None))
-        if variable and value is not None and str(value) != str(wanted):
-            raise SglangError(
-                f"{key} in {SETTINGS} contradicts {variable}.",
-                found=f"{key}: {shown(value)}, {variable}: {shown(wanted)}",
-                wanted=f"{variable} alone; the log gate, the probe and the check for other servers go by it",
-                next_step=f"Remove {key} from {SETTINGS} and set {variable}.",
-            )

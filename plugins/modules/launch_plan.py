@@ -70,6 +70,20 @@ options:
     description: Where O(config) is from, for the report.
     type: str
     default: ""
+  weights:
+    description: What M(inference.sglang.model_info) returned as C(weights) beside O(config).
+    type: dict
+    default: {}
+  origins:
+    description: Which variable gave O(model_path) and O(served_model_name), by the option's name, for the plan's reasons.
+    type: dict
+    default: {}
+  look_at_host:
+    description:
+      - Off, nothing of the machine that the module runs on is looked at. The plan is made from O(config), O(weights), O(sglang_version)
+        and O(declared_gpus) alone, so that it can be made on the controller for a host that is not there yet.
+    type: bool
+    default: true
   host:
     description: Address to listen on.
     type: str
@@ -193,6 +207,10 @@ difference:
   description: Whether the server must be restarted or only enabled, and every reason.
   type: dict
   returned: when complete
+refusal:
+  description: Why the plan does not fit and what would, for a person; empty where it fits.
+  type: str
+  returned: when planned
 predicted:
   description: Settings as the engine should resolve them.
   type: dict
@@ -204,246 +222,21 @@ sources:
 accepted:
   description: The stamp of the accepted release, or none.
   type: dict
-  returned: success
+  returned: when O(look_at_host) is true
 port_holders:
   description: Servers on the port that are not the instance's.
   type: list
   elements: dict
-  returned: success
+  returned: when O(look_at_host) is true
 user_exists:
   description: Whether the service account is there.
   type: bool
-  returned: success
+  returned: when O(look_at_host) is true
 """
 
-import os
-import pwd
-from dataclasses import asdict
-from typing import Any, Optional
-
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
-from ansible_collections.inference.sglang.plugins.module_utils import _server_host as host
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
-from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
-from ansible_collections.inference.sglang.plugins.module_utils._log_file import check_log_file, normal_log_file
-from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
-from ansible_collections.inference.sglang.plugins.module_utils._release import Wanted, difference, instance_directory
-from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
-    HostPlaces,
-    ServerWishes,
-    build_release,
-    readable_paths,
-    refuse_unfit,
-    with_served_name,
-)
-from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
-from ansible_collections.inference.sglang.plugins.module_utils._wishes import refuse_two_places
-
-
-class Planner:
-    """One look at the host and what follows from it."""
-
-    def __init__(self, module: AnsibleModule) -> None:
-        self.module = module
-        self.params = module.params
-        self.unit = unit_name(self.params["instance"])
-        self.home = instance_directory(self.params["root"], self.params["instance"])
-        self.sources: dict[str, str] = {}
-        self.missing: list[str] = []
-
-    def run(self, command: list[str]) -> tuple[int, str, str]:
-        """A command of the host; one that is not there raises OSError."""
-        code, output, errors = self.module.run_command(command, handle_exceptions=False)
-        return code, output, errors
-
-    # ----- gathering -----
-    def recall(self) -> None:
-        """For a plan without the roles before it: what they made the last time is known from the stamp."""
-        params = self.params
-        accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
-        if params["require_complete"] or accepted is None:
-            return
-        if not params["environment_digest"] and accepted.environment.get("path") == os.path.realpath(params["environment_path"]):
-            params["environment_digest"] = accepted.environment.get("digest", "")
-        known = accepted.model
-        if params["model_path"] != known.get("path") and not os.path.isdir(params["model_path"]) and os.path.isdir(known.get("path", "")):
-            params["model_path"] = known["path"]
-        if params["model_path"] == known.get("path") and not params["model_manifest"]:
-            params.update(model_revision=known.get("revision", ""), model_manifest=known.get("manifest") or None)
-
-    def environment(self) -> Optional[host.EnvironmentView]:
-        """The environment, or a note that it is not there yet."""
-        view = host.view_environment(self.params["environment_path"])
-        if view is None:
-            self.missing.append(f"the Python environment {self.params['environment_path']} is not there")
-            self.sources["sglang_version"] = "inventory"
-        else:
-            self.sources["sglang_version"] = "target"
-        return view
-
-    def model(self) -> Optional[dict[str, Any]]:
-        """What core's functions want to know of the model: from the host, else what the controller gave."""
-        path = self.params["model_path"]
-        if path and os.path.isdir(path):
-            self.sources["model"] = "target"
-            return read_model(path)
-        self.missing.append(f"the model {path or '(no path known yet)'} is not there")
-        if self.params["config"]:
-            self.sources["model"] = self.params["config_source"] or "inventory"
-            return {"config": self.params["config"], "hf_quant_config": self.params["hf_quant_config"] or None, "weights": None}
-        return None
-
-    def gpus(self) -> list[dict[str, Any]]:
-        """The instance's GPUs: measured, else declared, and the report says which."""
-        measured = host.measure_gpus(self.run)
-        self.sources["gpus"] = "target" if measured else "inventory"
-        return host.choose_gpus(measured or self.params["declared_gpus"], tuple(self.params["gpus"]))
-
-    # ----- deriving -----
-    def plan(self, model: dict[str, Any], version: str) -> dict[str, Any]:
-        """The core's plan for this host."""
-        params = self.params
-        variables = {key: (f"sglang_server_{key}", params[key]) for key in ("host", "port", "model_path")}
-        refuse_two_places(params["settings"], variables)
-        settings = {"model_path": params["model_path"], "host": params["host"], "port": params["port"], **params["settings"]}
-        return launch_plan(
-            model["config"],
-            version,
-            self.gpus() if str(settings.get("device")) != "cpu" else [],
-            hf_quant_config=model["hf_quant_config"],
-            weights=model["weights"],
-            drafter_config=read_drafter_config(settings),
-            tensor_parallel_size=params["tensor_parallel_size"] or None,
-            settings=with_served_name(settings, params["served_model_name"], params["model_path"] or "model"),
-            workload=params["workload"],
-            extra_args=params["extra_args"],
-            environment=params["environment"],
-            allow_unverified_release=params["allow_unverified_release"],
-        )
-
-    def wishes(self) -> ServerWishes:
-        """The role's variables for the unit."""
-        params = self.params
-        return ServerWishes(
-            instance=params["instance"],
-            root=params["root"],
-            user=params["user"],
-            group=params["group"],
-            host=params["host"],
-            port=params["port"],
-            gpus=tuple(str(index) for index in params["gpus"]),
-            environment={str(name): str(value) for name, value in params["environment"].items()},
-            log_file=normal_log_file(params["log_file"] or ""),
-            key_file=f"{self.home}/secrets/api-key" if params["api_key_sha256"] else "",
-            read_only_paths=tuple(params["read_only_paths"]),
-            read_write_paths=tuple(params["read_write_paths"]),
-            stop_timeout=params["stop_timeout"],
-            launcher=params["launcher"],
-        )
-
-    def places(self, environment: host.EnvironmentView) -> HostPlaces:
-        """The resolved places of this host."""
-        params = self.params
-        model = os.path.normpath(params["model_path"])
-        return HostPlaces(
-            environment=environment.path,
-            python=environment.python,
-            environment_digest=params["environment_digest"] or environment.sglang_version,
-            sglang_version=environment.sglang_version,
-            model=model,
-            model_revision=params["model_revision"],
-            model_manifest=params["model_manifest"] or "",
-            model_digest=host.manifest_digest(params["model_manifest"] or ""),
-            readable=tuple(sorted({*environment.readable, *host.model_places(model)})),
-            nvidia_modprobe=host.nvidia_modprobe(),
-        )
-
-    def user_exists(self) -> bool:
-        """Whether the service account is there; it is not on a first run in check mode."""
-        try:
-            pwd.getpwnam(self.params["user"])
-        except KeyError:
-            return False
-        return True
-
-    def key_changes(self, wishes: ServerWishes) -> bool:
-        """Whether the key on the host is another one than the wanted."""
-        return bool(wishes.key_file) and host.file_sha256(wishes.key_file) != self.params["api_key_sha256"]
-
-    def check_log_file(self, path: str) -> None:
-        """Refuse a log file that systemd cannot append to; in check mode its directory may be about to be made."""
-        try:
-            if path:
-                check_log_file(path)
-        except SglangError as error:
-            if not self.module.check_mode:
-                raise
-            self.module.warn(str(error))
-
-    def compare(self, release: dict[str, Any], wishes: ServerWishes) -> dict[str, Any]:
-        """The difference between wanted, accepted and live."""
-        accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
-        live = host.view_live(self.unit, f"{release['directory']}/launcher.py", wishes.key_file, self.run)
-        record = release["record"]
-        wanted = Wanted(
-            id=release["id"],
-            unit_sha256=record["unit_sha256"],
-            launcher_sha256=record["launcher_sha256"],
-            wants_key=bool(wishes.key_file),
-            key_changes=self.key_changes(wishes),
-        )
-        found = difference(wanted, accepted, live)
-        return {
-            "restart": found.restart,
-            "enable": found.enable,
-            "converged": found.converged,
-            "reasons": list(found.reasons),
-            "live": asdict(live),
-        }
-
-    def result(self) -> dict[str, Any]:
-        """Everything in order; each refusal is an SglangError."""
-        lenient = self.module.check_mode or not self.params["require_complete"]
-        self.recall()
-        wishes = self.wishes()
-        accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
-        environment, model = self.environment(), self.model()
-        result: dict[str, Any] = {
-            "changed": False,
-            "planned": model is not None,
-            "complete": False,
-            "missing": self.missing,
-            "sources": self.sources,
-            "accepted": dict(accepted.__dict__) if accepted else None,
-            "port_holders": host.port_holders(self.params["port"], self.unit, Proc(), self.run),
-            "user_exists": self.user_exists(),
-            "key_changes": self.key_changes(wishes),
-        }
-        if self.missing and not lenient:
-            raise SglangError(
-                "the host is not ready for the server",
-                found="; ".join(self.missing),
-                wanted="the environment and the model on the host",
-                next_step="run the roles ml_env and model_shards first, or set sglang_server_environment_path and sglang_server_model_path",
-            )
-        if model is None:
-            return result
-        plan = self.plan(model, environment.sglang_version if environment else self.params["sglang_version"])
-        result.update(plan=plan, predicted=plan["predicted"])
-        if self.params["require_complete"]:
-            refuse_unfit(plan)
-        if environment is None or self.missing:
-            return result
-        self.check_log_file(wishes.log_file)
-        places = self.places(environment)
-        host.check_readable(
-            wishes.user, wishes.group, readable_paths(wishes, places, host.model_files(places.model), [str(word) for word in plan["argv"]])
-        )
-        release = build_release(plan, wishes, places)
-        result.update(complete=True, release=release, difference=self.compare(release, wishes))
-        return result
+from ansible_collections.inference.sglang.plugins.module_utils._planner import HostPlanner, plan_without_host
 
 
 def main() -> None:
@@ -464,6 +257,9 @@ def main() -> None:
             "config": {"type": "dict", "default": {}},
             "hf_quant_config": {"type": "dict", "default": {}},
             "config_source": {"type": "str", "default": ""},
+            "weights": {"type": "dict", "default": {}},
+            "origins": {"type": "dict", "default": {}},
+            "look_at_host": {"type": "bool", "default": True},
             "host": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 30000},
             "api_key_sha256": {"type": "str", "no_log": True},
@@ -484,13 +280,22 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+
+    def run(command: list[str]) -> tuple[int, str, str]:
+        """A command of the host; one that is not there raises OSError."""
+        code, output, errors = module.run_command(command, handle_exceptions=False)
+        return code, output, errors
+
+    params = module.params
     try:
-        result = Planner(module).result()
+        planner = HostPlanner(params, run, module.warn, module.check_mode)
+        result = planner.result() if params["look_at_host"] else plan_without_host(params)
     except SglangError as error:
-        module.fail_json(**error.as_result())
+        module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=f"cannot look at the host: {error}")
-    for warning in result.get("plan", {}).get("warnings", []):
+    # A plan that is only looked at is shown with its warnings.
+    for warning in result.get("plan", {}).get("warnings", []) if params["require_complete"] else []:
         module.warn(warning)
     module.exit_json(**result)
 

@@ -33,6 +33,10 @@ options:
   token:
     description: Token for the hub.
     type: str
+  config_file:
+    description:
+      - A C(config.json) that is kept without its weights, instead of O(path). A C(hf_quant_config.json) beside it is read too.
+    type: path
   headers:
     description: Whether to read the weights' index and headers.
     type: bool
@@ -85,7 +89,7 @@ profile:
   type: dict
 weights:
   description: What is known of the weights.
-  returned: when O(headers) is true
+  returned: when O(headers) is true; none of O(config_file)
   type: dict
   contains:
     evidence:
@@ -119,7 +123,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._hub_headers import read_remote_model
-from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_model
+from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_config_file, read_model
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import model_profile
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub import Hub, require_token
 
@@ -127,8 +131,11 @@ from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub imp
 def _read(params: dict[str, Any]) -> dict[str, Any]:
     if params["path"]:
         return read_model(params["path"], params["headers"])
+    if params["config_file"]:
+        return read_config_file(params["config_file"])
     require_token(params["token"] or "")
-    hub = Hub(params["endpoint"], params["token"] or "")
+    # Whoever asks has other sources, or asks again.
+    hub = Hub(params["endpoint"], params["token"] or "", retries=2)
     return read_remote_model(hub, params["repo"], params["revision"], params["headers"])
 
 
@@ -141,17 +148,18 @@ def main() -> None:
             "revision": {"type": "str", "default": "main"},
             "endpoint": {"type": "str", "default": ""},
             "token": {"type": "str", "no_log": True},
+            "config_file": {"type": "path"},
             "headers": {"type": "bool", "default": True},
         },
-        required_one_of=[("path", "repo")],
-        mutually_exclusive=[("path", "repo")],
+        required_one_of=[("path", "repo", "config_file")],
+        mutually_exclusive=[("path", "repo", "config_file")],
         supports_check_mode=True,
     )
     try:
         found = _read(module.params)
         profile = model_profile(found["config"], found["hf_quant_config"])
     except SglangError as error:
-        module.fail_json(**error.as_result())
+        module.fail_json(msg=str(error))
         return
     module.exit_json(changed=False, profile=profile, **found)
 

@@ -145,19 +145,14 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
 from ansible_collections.inference.sglang.plugins.module_utils import _unit_before as before
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._live_unit import UNIT_DIRECTORY, RunCommand, view_live, view_unit
 from ansible_collections.inference.sglang.plugins.module_utils._release import (
     Stamp,
     check_release_id,
     instance_directory,
     release_directory,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import (
-    UNIT_DIRECTORY,
-    RunCommand,
-    read_text,
-    view_live,
-    view_unit,
-)
+from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
 

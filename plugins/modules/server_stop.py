@@ -61,8 +61,10 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._live_unit import RunCommand, parse_show
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
-from ansible_collections.inference.sglang.plugins.module_utils._server_host import RunCommand, measure_gpus, parse_show, read_text
+from ansible_collections.inference.sglang.plugins.module_utils._server_host import measure_gpus
+from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 
 # The driver tells nobody when memory becomes free.
 POLL_SECONDS = 1.0

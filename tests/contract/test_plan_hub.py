@@ -16,9 +16,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.hub.mockhub import Hub
+from tests.support.snapshot_lab import running_hub, sent_bytes
+from tests.unit.test_safetensors import halves, write_model
+
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "hf_CANARYtoken0123456789"
-CONFIG = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64}
+REPO = "acme/tiny"
 
 
 class Server:
@@ -65,8 +69,8 @@ def serve() -> Iterator[Any]:
         server.close()
 
 
-def ask(folder: Path, *hubs: Server) -> list[dict[str, Any]]:
-    """Plays the role's file once a hub, in one run, and returns the facts after each."""
+def ask(folder: Path, hubs: list[str], source: str = "auto", status: int = 0) -> tuple[list[dict[str, Any]], str]:
+    """Plays the role's file once a hub, in one run, and returns the facts after each, and what the run said."""
     play = [
         {
             "hosts": "localhost",
@@ -75,14 +79,15 @@ def ask(folder: Path, *hubs: Server) -> list[dict[str, Any]]:
             "vars": {"ansible_python_interpreter": sys.executable},
             "tasks": [
                 task
-                for number, hub in enumerate(hubs)
+                for number, url in enumerate(hubs)
                 for task in (
                     {"ansible.builtin.set_fact": {"__sglang_server_notes": []}},
                     {
                         "ansible.builtin.include_tasks": str(ROOT / "roles/sglang_server/tasks/plan_hub.yml"),
                         "vars": {
-                            "__sglang_server_hub": hub.url,
-                            "__sglang_server_repo": "o/m",
+                            "sglang_server_plan_source": source,
+                            "__sglang_server_hub": url,
+                            "__sglang_server_repo": REPO,
                             "__sglang_server_hub_revision": "main",
                             "model_shards_token": TOKEN,
                         },
@@ -90,7 +95,7 @@ def ask(folder: Path, *hubs: Server) -> list[dict[str, Any]]:
                     {
                         "ansible.builtin.copy": {
                             "content": "{{ {'config': __sglang_server_config, 'source': __sglang_server_config_source,"
-                            " 'notes': __sglang_server_notes} | to_json }}",
+                            " 'weights': __sglang_server_weights, 'notes': __sglang_server_notes} | to_json }}",
                             "dest": str(folder / f"{number}.json"),
                             "mode": "0600",
                         }
@@ -108,17 +113,41 @@ def ask(folder: Path, *hubs: Server) -> list[dict[str, Any]]:
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert TOKEN not in done.stdout + done.stderr
-    return [json.loads((folder / f"{number}.json").read_text()) for number in range(len(hubs))]
+    said = done.stdout + done.stderr
+    assert done.returncode == status, said
+    assert TOKEN not in said
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9].json"))], said
 
 
-def test_the_token_stays_with_the_hub_and_a_login_page_is_no_failure(tmp_path: Path, serve: Any) -> None:
-    store = serve(json.dumps(CONFIG).encode())
-    hub = serve(b"", store.url)
-    redirected, login = ask(tmp_path, hub, serve(b"<html>please log in</html>"))
-    assert {header for _path, header in hub.seen} == {f"Bearer {TOKEN}"}
-    assert store.seen and {header for _path, header in store.seen} == {None}
-    assert (redirected["config"], redirected["source"]) == (CONFIG, "hub")
-    assert (login["config"], login["source"]) == ({}, "")
-    assert "not JSON: <html>please log in</html>" in login["notes"][0]
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    directory = tmp_path / "hub" / REPO
+    directory.mkdir(parents=True)
+    write_model(directory, halves())
+    with running_hub(tmp_path / "hub", token=TOKEN) as running:
+        yield running
+
+
+def test_the_headers_come_from_the_hub_and_a_login_page_is_no_failure(tmp_path: Path, serve: Any, hub: Hub) -> None:
+    store = serve(b"<html>please log in</html>")
+    redirecting = serve(b"", store.url)
+    (found, redirected, login, nobody), _said = ask(tmp_path, [hub.url, redirecting.url, store.url, "http://127.0.0.1:1"])
+    assert found["source"] == "hub"
+    assert found["config"]["architectures"]
+    assert (found["weights"]["evidence"], found["weights"]["mtp_tensors"]) == ("headers", 2)
+    assert f"{REPO} main is commit " in found["notes"][0]
+    assert sent_bytes(hub) < 100_000
+    assert {header for _path, header in redirecting.seen} == {f"Bearer {TOKEN}"}
+    assert {header for _path, header in store.seen} == {f"Bearer {TOKEN}", None}
+    for refused, said in ((redirected, "please log in"), (login, "please log in"), (nobody, "refused")):
+        assert (refused["config"], refused["weights"], refused["source"]) == ({}, {}, "")
+        assert "the hub gave no model facts" in refused["notes"][0]
+        assert said in refused["notes"][0]
+
+
+def test_a_hub_that_was_asked_for_by_name_has_to_answer(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "hub" / REPO / "model-00002-of-00002.safetensors").unlink()
+    found, said = ask(tmp_path, [hub.url], source="hub", status=2)
+    assert not found
+    assert "Weights are missing in acme/tiny" in said
+    assert "next: Fetch the model again" in said

@@ -27,7 +27,7 @@ CODE = sorted(path for path in [*ROOT.glob("plugins/**/*.py"), *ROOT.glob("roles
 TASKS = sorted(path for part in ("tasks", "handlers", "vars", "templates") for path in ROOT.glob(f"roles/*/{part}/*"))
 VERSION = re.compile(r"\b0\.[0-9]\.[0-9]+(?:\.post[0-9]+)?\b")
 # Where something was measured or read is no rule.
-CITATION = re.compile(r"measured on |^SGLang [\w.]+ [\w/]+\.py")
+CITATION = re.compile(r"measured on |fitted to starts on |^SGLang [\w.]+ [\w/]+\.py")
 PROSE = ("DOCUMENTATION", "EXAMPLES", "RETURN")
 
 

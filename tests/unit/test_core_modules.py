@@ -67,7 +67,8 @@ def test_model_info(tmp_path, capsys):
     assert found["hf_quant_config"] is None
     failed = run(model_info, capsys, path=str(tmp_path / "nowhere"))
     assert failed["failed"] is True
-    assert failed["error"]["wrong"]
+    assert failed["msg"].startswith("The model's directory is not there.")
+    assert "error" not in failed, "the parts of the message would be shown twice"
 
 
 def test_speculative_settings_looks_at_the_weights(tmp_path, capsys):

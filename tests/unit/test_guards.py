@@ -11,7 +11,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._options import find_setting, parse_extra_args, render, successor_of
 from ansible_collections.inference.sglang.plugins.module_utils._options_read import option_tables
 from ansible_collections.inference.sglang.plugins.module_utils._releases import RELEASES, release_of
-from ansible_collections.inference.sglang.plugins.module_utils._wishes import read_wishes, refuse_two_places
+from ansible_collections.inference.sglang.plugins.module_utils._wishes import read_wishes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -183,15 +183,6 @@ def test_a_plan_says_what_each_setting_replaced():
     assert why(found, "--port") == "set; SGLang's own default is 30000"
     assert why(found, "--watchdog-timeout") == "set; SGLang's own default is 300"
     assert why(found, "--log-level") == "set"
-
-
-def test_role_variables_and_settings_may_not_contradict():
-    variables = {"port": ("sglang_server_port", 30000), "model_path": ("sglang_server_model_path", "/m")}
-    refuse_two_places({"port": 30000, "model_path": "/m", "log_level": "debug", "host": None}, variables)
-    said = refusal(refuse_two_places, {"port": 31000}, variables)
-    assert "port in sglang_server_settings contradicts sglang_server_port" in said
-    assert "31000" in said
-    assert "30000" in said
 
 
 def test_blackwell_takes_only_some_attention_backends_for_hybrids():

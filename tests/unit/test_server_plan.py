@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.inference.sglang.plugins.module_utils import _live_unit as live_unit
 from ansible_collections.inference.sglang.plugins.module_utils import _server_host as host
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._gpus import choose_gpus
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._plan_report import WIDTH, flags_of, render_report
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
     HostPlaces,
     ServerWishes,
     build_release,
+    name_head_sources,
     option_of,
     paths_in_arguments,
-    refuse_unfit,
+    unfit,
     url_of,
     uses_gpu,
     with_served_name,
@@ -151,12 +154,12 @@ def test_a_served_name_without_the_colon_that_the_engine_refuses() -> None:
 
 
 def test_a_plan_that_does_not_fit_is_refused_with_a_way_out() -> None:
-    refuse_unfit(PLAN)
-    refuse_unfit({"memory": {"fits": None}})
-    with pytest.raises(SglangError, match="does not fit") as caught:
-        refuse_unfit(plan_of(cards=1))
-    assert caught.value.next_step
-    assert "RTX A6000" in caught.value.found
+    assert unfit(PLAN) is None
+    assert unfit({"memory": {"fits": None}}) is None
+    refused = unfit(plan_of(cards=1))
+    assert refused is not None and "does not fit" in refused.wrong
+    assert "2 such GPUs" in refused.next_step
+    assert "RTX A6000" in refused.found
 
 
 # ----- the report -----
@@ -202,11 +205,15 @@ def test_the_report_tells_the_difference_on_the_host() -> None:
     assert other[-3:] == [f"On the host: a deployment would switch to release {'a' * 16}", "  - because", "  - the unit is not enabled"]
 
 
-def test_the_head_s_reasons_name_the_role_s_variables_unless_the_site_set_them() -> None:
-    ours = "\n".join(render_report({"plan": PLAN}))
-    theirs = "\n".join(render_report({"plan": PLAN, "settings": {"port": 30000}}))
-    assert "sglang_server_port]" in ours
-    assert "sglang_server_port]" not in theirs
+def test_the_head_s_reasons_name_the_variable_that_gave_each() -> None:
+    named = name_head_sources(PLAN, {"model_path": "model_shards_path"})
+    sources = {reason["flag"]: reason["source"] for reason in named["reasons"]}
+    assert sources["--model-path"] == "model_shards_path"
+    assert sources["--served-model-name"] == "sglang_server_served_model_name"
+    assert sources["--port"] == "sglang_server_port"
+    assert [reason for reason in named["reasons"] if reason["flag"] == "--tp-size"] == [
+        reason for reason in PLAN["reasons"] if reason["flag"] == "--tp-size"
+    ]
 
 
 def test_flags_with_several_values_stay_together() -> None:
@@ -289,31 +296,31 @@ def test_reads_what_systemd_shows() -> None:
     def run(command: list[str]) -> tuple[int, str, str]:
         return 0, "LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\nNeedDaemonReload=yes\nDropInPaths=\n", ""
 
-    live = host.view_live("no-such-unit-here.service", "/nowhere/launcher.py", "", run)
+    live = live_unit.view_live("no-such-unit-here.service", "/nowhere/launcher.py", "", run)
     assert (live.active, live.enabled, live.needs_reload, live.unit_sha256, live.launcher_sha256) == (True, True, True, None, None)
 
 
 def test_chooses_the_instance_s_cards_by_index() -> None:
     cards = [{"index": 0, "name": "a"}, {"index": 1, "name": "b"}, {"index": 3, "name": "c"}]
-    assert host.choose_gpus(cards, ()) == cards
-    assert [gpu["name"] for gpu in host.choose_gpus(cards, (3, 0))] == ["c", "a"]
+    assert choose_gpus(cards, ()) == cards
+    assert [gpu["name"] for gpu in choose_gpus(cards, (3, 0))] == ["c", "a"]
     for wrong in ((2,), (0, 0)):
         with pytest.raises(SglangError, match="GPUs are not there"):
-            host.choose_gpus(cards, wrong)
-    assert host.choose_gpus([CARD, CARD], (1,)) == [CARD], "declared cards count by their place"
+            choose_gpus(cards, wrong)
+    assert choose_gpus([CARD, CARD], (1,)) == [CARD], "declared cards count by their place"
 
 
 def test_a_key_file_is_told_from_another_without_a_word_of_the_key(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("canary")
-    first = host.key_fingerprint(str(key))
+    first = live_unit.key_fingerprint(str(key))
     other = tmp_path / "new"
     other.write_text("canary")
     other.replace(key)
     assert first
-    assert host.key_fingerprint(str(key)) != first
+    assert live_unit.key_fingerprint(str(key)) != first
     assert "canary" not in first
-    assert host.key_fingerprint(str(tmp_path / "none")) == ""
+    assert live_unit.key_fingerprint(str(tmp_path / "none")) == ""
 
 
 def test_when_a_manifest_was_written_does_not_count(tmp_path: Path) -> None:

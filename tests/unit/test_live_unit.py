@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.inference.sglang.plugins.module_utils import _server_host as host
+from ansible_collections.inference.sglang.plugins.module_utils import _live_unit as live_unit
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Listener, Proc
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import HostPlaces, ServerWishes, build_release
 
@@ -33,33 +33,33 @@ def test_the_release_of_a_process_is_read_from_its_command_line(tmp_path: Path) 
         try:
             while not (command := Path(f"/proc/{child.pid}/cmdline").read_bytes()) or words[0].encode() not in command:
                 time.sleep(0.01)
-            assert host.release_of_process(str(child.pid)) == release
+            assert live_unit.release_of_process(str(child.pid)) == release
         finally:
             child.communicate()
     for nobody in ("0", "", "x", str(child.pid)):
-        assert host.release_of_process(nobody) == ""
+        assert live_unit.release_of_process(nobody) == ""
 
 
 def test_whose_a_unit_is_stands_in_its_first_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "UNIT_DIRECTORY", str(tmp_path))
+    monkeypatch.setattr(live_unit, "UNIT_DIRECTORY", str(tmp_path))
     unit = tmp_path / "sglang-i.service"
 
     def run(_command: list[str]) -> tuple[int, str, str]:
         return 0, f"ActiveState=active\nUnitFileState=enabled\nFragmentPath={fragment}\nMainPID=0\n", ""
 
     fragment = ""
-    assert (host.view_unit(unit.name, run).path, host.view_unit(unit.name, run).ours) == ("", False)
+    assert (live_unit.view_unit(unit.name, run).path, live_unit.view_unit(unit.name, run).ours) == ("", False)
     fragment = str(tmp_path / "transient")
     Path(fragment).write_text("[Service]\n")
-    assert (host.view_unit(unit.name, run).path, host.view_unit(unit.name, run).ours) == (fragment, False)
+    assert (live_unit.view_unit(unit.name, run).path, live_unit.view_unit(unit.name, run).ours) == (fragment, False)
     unit.write_text(_built()["unit"])
-    assert (host.view_unit(unit.name, run).path, host.view_unit(unit.name, run).ours) == (str(unit), True)
+    assert (live_unit.view_unit(unit.name, run).path, live_unit.view_unit(unit.name, run).ours) == (str(unit), True)
     unit.write_text("# by hand\n" + _built()["unit"])
-    assert not host.view_unit(unit.name, run).ours
+    assert not live_unit.view_unit(unit.name, run).ours
 
 
 def test_a_sibling_instance_is_no_foreign_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "UNIT_DIRECTORY", str(tmp_path))
+    monkeypatch.setattr(live_unit, "UNIT_DIRECTORY", str(tmp_path))
     unit = _built()
     (tmp_path / unit["unit_name"]).write_text(unit["unit"])
     listeners = [
@@ -74,7 +74,7 @@ def test_a_sibling_instance_is_no_foreign_server(tmp_path: Path, monkeypatch: py
     def run(command: list[str]) -> tuple[int, str, str]:
         return 0, "enabled\n" if "is-enabled" in command else f"LoadState=loaded\nMainPID={7 if unit['unit_name'] in command else 8}\n", ""
 
-    found = host.port_holders(1, "sglang-another.service", Faked(), run)
+    found = live_unit.port_holders(1, "sglang-another.service", Faked(), run)
     assert [(holder["pid"], holder["service"], holder["instance"]) for holder in found] == [
         (7, True, unit["record"]["instance"]),
         (8, True, ""),
@@ -88,7 +88,7 @@ def test_an_open_key_is_seen(tmp_path: Path, directory: int, key: int, said: int
     path.write_text("canary")
     path.chmod(key)
     path.parent.chmod(directory)
-    found = host.open_secrets(str(path))
+    found = live_unit.open_secrets(str(path))
     assert len(found) == said
     assert "canary" not in str(found)
-    assert host.open_secrets(str(tmp_path / "none/api-key")) == ()
+    assert live_unit.open_secrets(str(tmp_path / "none/api-key")) == ()
