@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.inference.sglang.plugins.plugin_utils._terminal import wrapped
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core ships no type marker
@@ -20,5 +21,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core ships no t
         """One call for all lines, so that those of several hosts do not mix."""
         super().run(tmp, task_vars)
         _result, arguments = self.validate_argument_spec(argument_spec={"lines": {"type": "list", "elements": "str", "required": True}})
-        self._display.display("\n".join(str(line) for line in arguments["lines"]))
+        self._display.display("\n".join(wrapped(str(line)) for line in arguments["lines"]))
         return {"changed": False}

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: show_lines
-short_description: Print lines as they are
+short_description: Print lines as a person reads them
 version_added: "0.1.0"
 description:
-  - Prints lines on the controller's terminal, unfolded and unescaped, in whatever format results are shown.
+  - Prints lines on the controller's terminal, unescaped, in whatever format results are shown. What is longer than 120 columns goes on in
+    the next line, indented.
   - Runs on the controller; no host is touched.
 options:
   lines:

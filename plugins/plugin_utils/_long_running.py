@@ -17,6 +17,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._job import JobReport, limit_for, progress_line, vanished_error
+from ansible_collections.inference.sglang.plugins.plugin_utils._terminal import wrapped
 
 STATUS_MODULE = "inference.sglang.job_status"
 # A host that is lost for longer than this has a trouble of its own; its job goes on without us.
@@ -144,4 +145,4 @@ class LongRunningAction(ActionBase):  # type: ignore[misc]  # ansible-core ships
         if self._task.no_log:
             text = str(line.get("phase", ""))  # the numbers of a hidden task are nobody's business either
         if text:
-            self._display.display(f"[{self._host}] {text}")
+            self._display.display(wrapped(f"[{self._host}] {text}"))
