@@ -125,6 +125,11 @@ unit:
       C(release) is the release whose launcher the running process was started with.
   type: dict
   returned: success
+changes:
+  description: What the release O(id) has other than the accepted one (arguments, environment, unit), one line each.
+  type: list
+  elements: str
+  returned: when O(state) is C(read)
 before:
   description: What was here before the change, without the unit's text.
   type: dict
@@ -152,6 +157,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._release import (
     instance_directory,
     release_directory,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept, release_changes
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
@@ -253,6 +259,21 @@ def _as_dict(stamp: Optional[Stamp]) -> Optional[dict[str, Any]]:
     return None if stamp is None else dict(stamp.__dict__)
 
 
+def _kept(home: str, identifier: str, unit: str) -> Kept:
+    directory = os.path.join(home, "releases", identifier)
+    return Kept(files.read_release(directory), read_text(os.path.join(directory, unit)) or "")
+
+
+def _changes(home: str, unit: str, accepted: Optional[Stamp], identifier: str) -> list[str]:
+    """How a release differs from the accepted one; nothing to say where there is none, or it cannot be read any more."""
+    if accepted is None or not identifier or accepted.id == identifier:
+        return []
+    try:
+        return release_changes(_kept(home, accepted.id, unit), _kept(home, identifier, unit))
+    except SglangError as error:
+        return [f"the difference cannot be told: {error.wrong}"]
+
+
 def _report(home: str, unit: str, identifier: str, run: RunCommand) -> dict[str, Any]:
     """The stamps and one release. What only one reader needs is reported as damaged and fails that reader alone."""
     accepted = files.read_stamp(home, files.ACCEPTED_FILE)
@@ -315,6 +336,8 @@ def main() -> None:
         elif params["state"] in ACTIONS:
             result.update(ACTIONS[params["state"]](module, home, unit))
         result.update(_report(home, unit, params["id"], module.run_command))
+        if params["state"] == "read":
+            result["changes"] = _changes(home, unit, files.read_stamp(home, files.ACCEPTED_FILE), params["id"])
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:

@@ -18,6 +18,7 @@ def test_the_story_of_an_instance(instance: Instance) -> None:
     checked = instance.deploy("--check --diff")
     assert checked.ok, checked.output
     assert checked.count("changed") > 0
+    assert checked.output.count("+ExecStart=") == 1, "a new unit is shown once"
     assert instance.accepted() is None
     assert instance.host.try_shell(f"ls {instance.home} /etc/systemd/system/{instance.unit}")[0] != 0
 
@@ -45,6 +46,7 @@ def test_the_story_of_an_instance(instance: Instance) -> None:
     assert different.count("changed") > 0
     assert "+" in different.output
     assert "--max-running-requests 2" in different.output
+    assert different.output.count("+ExecStart=") == 1, "the unit's change is shown once"
     assert instance.main_pid() == pid
 
     changed = instance.deploy(sglang_server_settings={"max_running_requests": 2})

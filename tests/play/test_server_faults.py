@@ -227,6 +227,8 @@ def test_an_operator_goes_back_and_a_bad_way_back_is_refused(served: Instance) -
     back = served.enter("rollback")
     assert back.ok, back.output
     assert _stamp(served)["id"] == previous
+    assert f"From release {accepted} to {previous}:" in back.output
+    assert " -> " in back.output, "what differs is told"
     verified = served.enter("verify")
     assert verified.ok, verified.output
     assert verified.count("changed") == 0
