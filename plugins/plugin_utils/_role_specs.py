@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -18,11 +19,17 @@ PREFIXES = frozenset({"inference_host", "ml_env", "model_shards", "sglang_server
 
 
 @cache
-def known_variables(roles: Path = _ROLES) -> frozenset[str]:
-    """Every option of every entry point of every role, and what roles set."""
-    names: set[str] = set(ROLE_OUTPUTS)
-    for path in roles.glob("*/meta/argument_specs.yml"):
+def variable_specs(roles: Path = _ROLES) -> dict[str, dict[str, Any]]:
+    """Every option of every entry point of every role, with its argument spec."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(roles.glob("*/meta/argument_specs.yml")):
         specs = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("argument_specs", {})
         for entry_point in specs.values():
-            names.update(entry_point.get("options") or {})
-    return frozenset(names)
+            found.update(entry_point.get("options") or {})
+    return found
+
+
+@cache
+def known_variables(roles: Path = _ROLES) -> frozenset[str]:
+    """The names of all these, and of what roles set."""
+    return ROLE_OUTPUTS.union(variable_specs(roles))
