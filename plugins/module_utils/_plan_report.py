@@ -87,6 +87,8 @@ def _difference_lines(result: Mapping[str, Any], width: int) -> list[str]:
     reasons = [*found.get("reasons", []), *(["the unit is not enabled"] if found.get("enable") else [])]
     for reason in reasons:
         lines += _wrapped(f"- {reason}", "  ", width)
+    for change in found.get("changes") or []:
+        lines += _wrapped(change, "    ", width)
     return lines
 
 

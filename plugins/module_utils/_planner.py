@@ -22,7 +22,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._launch_plan impo
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
 from ansible_collections.inference.sglang.plugins.module_utils._log_file import check_log_file, normal_log_file
 from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
-from ansible_collections.inference.sglang.plugins.module_utils._release import Wanted, difference, instance_directory
+from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, Wanted, difference, instance_directory
+from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept, release_changes
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
     HostPlaces,
     ServerWishes,
@@ -237,8 +238,19 @@ class HostPlanner:
             "enable": found.enable,
             "converged": found.converged,
             "reasons": list(found.reasons),
+            "changes": self.changes(release, accepted),
             "live": asdict(live),
         }
+
+    def changes(self, release: dict[str, Any], accepted: Optional[Stamp]) -> list[str]:
+        """What the wanted release has other than the accepted one, as far as that is kept."""
+        if accepted is None or accepted.id == release["id"]:
+            return []
+        try:
+            before = files.read_kept(self.home, accepted.id, self.unit)
+        except SglangError:
+            return []  # nothing is told of what cannot be read; whoever needs it says why
+        return release_changes(before, Kept(release["record"], release["unit"]))
 
     def result(self) -> dict[str, Any]:
         """Everything in order; each refusal is an SglangError."""

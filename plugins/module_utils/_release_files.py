@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._live_unit import closed_places
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, is_release_id, parse_stamp, releases_to_prune
+from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 
 RELEASE_FILE = "release.json"
@@ -95,6 +96,12 @@ def read_release(directory: str) -> dict[str, Any]:
             next_step="deploy the release's settings again: a damaged release is staged anew",
         ) from error
     return data
+
+
+def read_kept(instance_directory: str, identifier: str, unit: str) -> Kept:
+    """A kept release with its unit, for a comparison."""
+    directory = os.path.join(instance_directory, "releases", identifier)
+    return Kept(read_release(directory), read_text(os.path.join(directory, unit)) or "")
 
 
 def read_stamp(instance_directory: str, name: str) -> Optional[Stamp]:

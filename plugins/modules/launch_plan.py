@@ -204,7 +204,9 @@ release:
   type: dict
   returned: when complete
 difference:
-  description: Whether the server must be restarted or only enabled, and every reason.
+  description:
+    - Whether the server must be restarted or only enabled, every reason, and (C(changes)) each argument and line of the unit that the
+      accepted release has otherwise.
   type: dict
   returned: when complete
 refusal:

@@ -157,7 +157,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._release import (
     instance_directory,
     release_directory,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept, release_changes
+from ansible_collections.inference.sglang.plugins.module_utils._release_changes import release_changes
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
@@ -259,17 +259,12 @@ def _as_dict(stamp: Optional[Stamp]) -> Optional[dict[str, Any]]:
     return None if stamp is None else dict(stamp.__dict__)
 
 
-def _kept(home: str, identifier: str, unit: str) -> Kept:
-    directory = os.path.join(home, "releases", identifier)
-    return Kept(files.read_release(directory), read_text(os.path.join(directory, unit)) or "")
-
-
 def _changes(home: str, unit: str, accepted: Optional[Stamp], identifier: str) -> list[str]:
     """How a release differs from the accepted one; nothing to say where there is none, or it cannot be read any more."""
     if accepted is None or not identifier or accepted.id == identifier:
         return []
     try:
-        return release_changes(_kept(home, accepted.id, unit), _kept(home, identifier, unit))
+        return release_changes(files.read_kept(home, accepted.id, unit), files.read_kept(home, identifier, unit))
     except SglangError as error:
         return [f"the difference cannot be told: {error.wrong}"]
 

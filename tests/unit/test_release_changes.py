@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
+from ansible_collections.inference.sglang.plugins.module_utils._planner import HostPlanner
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp
 from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept, release_changes
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import build_release
@@ -71,3 +72,14 @@ def test_the_module_tells_it_of_a_kept_release(tmp_path: Path, capsys: Any) -> N
     (home / "releases" / OURS_BUILT["id"] / "release.json").write_text("{")
     (told,) = run(server_release, capsys, root=str(tmp_path), id=built["id"])["changes"]
     assert told == "the difference cannot be told: the release's record is damaged"
+
+
+def test_a_plan_tells_it_of_the_release_that_it_wants(tmp_path: Path) -> None:
+    home = tmp_path / "instances/default"
+    theirs, built = kept({}, {}, max_running_requests=2)
+    files.publish(str(home / "releases" / OURS_BUILT["id"]), OURS_BUILT["files"])
+    stamp = Stamp(OURS_BUILT["id"], OURS.record["unit_sha256"], OURS.record["launcher_sha256"])
+    planner = HostPlanner({"root": str(tmp_path), "instance": "default"}, lambda _command: (0, "", ""), lambda _text: None, False)
+    assert planner.changes(built, stamp) == release_changes(OURS, theirs)
+    assert planner.changes(OURS_BUILT, stamp) == planner.changes(built, None) == []
+    assert planner.changes(built, dataclasses.replace(stamp, id="0" * 16)) == []

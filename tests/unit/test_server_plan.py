@@ -202,6 +202,8 @@ def test_the_report_tells_the_difference_on_the_host() -> None:
         {"plan": PLAN, "release": release, "difference": {"converged": False, "restart": True, "enable": True, "reasons": ["because"]}}
     )
     assert "would change nothing" in same[-1]
+    changed = render_report({"plan": PLAN, "release": release, "difference": {"restart": True, "changes": ["--x: 1 -> 2"]}})
+    assert changed[-1] == "    --x: 1 -> 2"
     assert other[-3:] == [f"On the host: a deployment would switch to release {'a' * 16}", "  - because", "  - the unit is not enabled"]
 
 
