@@ -44,7 +44,7 @@ def view_live(unit: str, launcher: str, key_file: str, run: RunCommand) -> Live:
         state=f"{active}, {shown.get('SubState', 'unknown')}",
         key=key_fingerprint(key_file) if key_file else "",
         release=release_of_process(shown.get("MainPID", "0")),
-        closed=(*closed_places(os.path.dirname(launcher)), *(open_secrets(key_file) if key_file else ())),
+        amiss=(*closed_places(os.path.dirname(launcher)), *(open_secrets(key_file) if key_file else ())),
     )
 
 

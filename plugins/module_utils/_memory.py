@@ -203,8 +203,9 @@ def _draft_cell(profile: ModelProfile, release: Release, size: int, width: int, 
     if not speculation.enabled:
         return 0, token
     if drafter is None:
-        own = _cells.token_bytes(profile, size, width, 1)
-        return own, token + own if release.draft_in_cell else token
+        # The layers of a drafter are counted where its path is given (0.5.14 model_executor/model_runner.py:435). The model's own MTP has
+        # none, and its config names no num_nextn_predict_layers: seen on 0.5.14, start-planned-0514-27b.log.
+        return _cells.token_bytes(profile, size, width, 1), token
     own = drafter.token_bytes(size, width)
     layers = max(1, profile.layers.count("full_attention"))
     if drafter.block is None:  # assumed to be like the target's layers, where it is counted at all
@@ -310,11 +311,11 @@ def size_with(setup: Setup, fraction: float, split: Split) -> Sized:
     after_pools = setup.after - pools.bytes_used / GIB - pools.running * setup.table_row
     target_graphs, draft_graphs = graphs_gib(setup, pools.running)
     loaded = after_pools - CALIBRATION.workspace - target_graphs
+    draft_cache = 0.0 if setup.shapes.draft_budgeted else pools.tokens * setup.shapes.draft_token_bytes / GIB
     if setup.counted_first:
-        return Sized(fraction, split, pools, rest, after_pools, after_pools, loaded + setup.draft_embedding - draft_graphs)
-    settled = loaded - setup.draft
-    if not setup.shapes.draft_budgeted:
-        settled -= pools.tokens * setup.shapes.draft_token_bytes / GIB
+        settled = loaded - draft_cache + setup.draft_embedding
+        return Sized(fraction, split, pools, rest, after_pools, after_pools - draft_cache, settled - draft_graphs)
+    settled = loaded - setup.draft - draft_cache
     # The draft's own embedding and head exist until they are replaced by the target's.
     return Sized(fraction, split, pools, rest, after_pools, settled - setup.draft_embedding, settled - draft_graphs)
 
@@ -328,9 +329,10 @@ def budget_gib(setup: Setup, running: int) -> float:
     forgotten = not (setup.shapes.joint and setup.shapes.padding)
     padding = setup.shapes.slot_bytes * (1 + setup.shapes.draft_tokens) / GIB if forgotten else 0.0
     if setup.counted_first:
-        return setup.after - padding - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
-    while_loading = CALIBRATION.workspace + target_graphs + table + setup.draft_embedding + CALIBRATION.load_margin
-    left = setup.after - setup.draft - padding - max(running_free, while_loading)
+        left = setup.after - padding - max(running_free - setup.draft_embedding, CALIBRATION.load_margin)
+    else:
+        while_loading = CALIBRATION.workspace + target_graphs + table + setup.draft_embedding + CALIBRATION.load_margin
+        left = setup.after - setup.draft - padding - max(running_free, while_loading)
     # What the draft's KV cache takes beyond the engine's budget for a token comes on top.
     share = max(1.0, (setup.shapes.token_bytes + setup.shapes.draft_token_bytes) / setup.shapes.cell_bytes)
     return left / share if left > 0 else left

@@ -229,6 +229,8 @@ def warnings(
     quantization = profile.quantization
     if quantization is not None and quantization.mtp_unquantized is False and speculation.enabled:
         found.append("The checkpoint's list of unquantised modules does not name mtp: watch the accept length.")
+    if speculation.fault:
+        found.append(f"Speculation is on as the settings say, but {speculation.fault}.")
     if not release.memory_measured:
         found.append(f"Memory figures for SGLang {release.version} are calculated from its source, not measured.")
     return found

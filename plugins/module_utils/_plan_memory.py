@@ -160,8 +160,8 @@ def the_sum(found: Answer) -> list[dict[str, Any]]:
         rows.append(("embedding and head of the draft, given back after the sizing", setup.draft_embedding))
     elif setup.draft:
         rows.append(("draft weights, sharing the target's embedding and head", -setup.draft))
-        if not shapes.draft_budgeted:
-            rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
+    if setup.draft and not shapes.draft_budgeted:
+        rows.append(("KV cache of the draft layer", -pools.tokens * shapes.draft_token_bytes / GIB))
     rows.append(("free after the start", found.sized.free))
     return [{"what": what, "gib": _gib(value)} for what, value in rows]
 

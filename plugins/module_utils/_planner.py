@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _live_unit as live_unit
@@ -225,6 +225,8 @@ class HostPlanner:
         accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
         live = live_unit.view_live(self.unit, f"{release['directory']}/launcher.py", wishes.key_file, self.run)
         record = release["record"]
+        damage = files.damage_of(release["directory"], self.unit, record["unit_sha256"])
+        live = replace(live, amiss=(*live.amiss, *damage))
         wanted = Wanted(
             id=release["id"],
             unit_sha256=record["unit_sha256"],

@@ -130,7 +130,7 @@ class Live:
     state: str = "unknown"
     key: str = ""
     release: str = ""  # whose launcher the running process was started with; empty when that cannot be seen
-    closed: tuple[str, ...] = ()  # places of the release and of the key with another owner or mode than they need
+    amiss: tuple[str, ...] = ()  # owners, modes and records of the release and of the key that are not as they must be
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Difference:
     restart: bool
     enable: bool
     reasons: tuple[str, ...]
-    repair: bool = False  # owners and modes, which need no restart
+    repair: bool = False  # owners, modes and records, which need no restart
 
     @property
     def converged(self) -> bool:
@@ -196,7 +196,7 @@ def difference(wanted: Wanted, accepted: Optional[Stamp], live: Live) -> Differe
         reasons.append("the API key changes")
     if live.unit_sha256 is not None and not live.active:
         reasons.append(f"the server is not running ({live.state})")
-    return Difference(restart=bool(reasons), enable=not live.enabled, reasons=(*reasons, *live.closed), repair=bool(live.closed))
+    return Difference(restart=bool(reasons), enable=not live.enabled, reasons=(*reasons, *live.amiss), repair=bool(live.amiss))
 
 
 def releases_to_prune(present: Mapping[str, float], keep: int, protected: tuple[str, ...]) -> list[str]:

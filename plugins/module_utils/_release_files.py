@@ -16,7 +16,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._live_unit import closed_places
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, is_release_id, parse_stamp, releases_to_prune
 from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept
-from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
+from ansible_collections.inference.sglang.plugins.module_utils._text_files import file_sha256, read_text
 
 RELEASE_FILE = "release.json"
 _RECORD_KEYS = ("id", "unit", "unit_sha256", "launcher_sha256", "environment", "model", "serving")
@@ -96,6 +96,20 @@ def read_release(directory: str) -> dict[str, Any]:
             next_step="deploy the release's settings again: a damaged release is staged anew",
         ) from error
     return data
+
+
+def damage_of(directory: str, unit: str, unit_sha256: str) -> tuple[str, ...]:
+    """What of a staged release cannot be used any more, though the server may run: a proof or a way back would meet it first."""
+    if not os.path.isdir(directory):
+        return ()
+    found = []
+    try:
+        read_release(directory)
+    except SglangError as error:
+        found.append(f"{error.wrong} ({error.found})")
+    if file_sha256(os.path.join(directory, unit)) != unit_sha256:
+        found.append(f"the unit that the release keeps is damaged ({os.path.join(directory, unit)})")
+    return tuple(found)
 
 
 def read_kept(instance_directory: str, identifier: str, unit: str) -> Kept:

@@ -207,6 +207,8 @@ strategy 0.5.9=server_args.py:1699 0.5.10=server_args.py:2123 0.5.11=server_args
 text_only 0.5.17=models/qwen3_5_text.py:208 0.5.18=models/qwen3_5_text.py:225 0.5.19=models/qwen3_5_text.py:257
      0.5.20=models/qwen3_5_text.py:258 0.5.21=models/qwen3_5_text.py:257 0.5.22=models/qwen3_5_text.py:258
      0.5.23=models/qwen3_5_text.py:335
+verification 0.5.13=managers/schedule_batch.py:1492 0.5.14=managers/schedule_batch.py:1594 0.5.15=managers/schedule_batch.py:1578
+     0.5.15.post1=managers/schedule_batch.py:1579 0.5.16=-
 weights_line 0.5.9=model_executor/model_runner.py:899 0.5.10=model_executor/model_runner.py:1075
      0.5.11=model_executor/model_runner.py:1290 0.5.12=model_executor/model_runner.py:1375
      0.5.13=model_executor/model_runner.py:1280 0.5.14=model_executor/model_runner.py:1339

@@ -83,6 +83,7 @@ _OLDEST = Release(
     extra_buffer_refuses_radix_off=False,
     lazy_strategy=False,
     lazy_with_speculation=False,
+    verification_dies=False,
     track_interval=256,
     recurrent_chunk=64,
     sm100_pages_with_speculation=False,
@@ -182,6 +183,7 @@ _next(
     "0.5.13",
     extra_buffer_architectures=_QWEN_HYBRIDS | {"FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM"},
     lazy_strategy=True,
+    verification_dies=True,
     minimum_capability=_pairs(_CAPABILITIES, modelopt_fp4=80, modelopt_mixed=80),
     joint_pool_rule=True,
     transformers="5.8.1",
@@ -202,6 +204,7 @@ _next(
     dflash_overlap_off=False,
     draft_counted_first=True,
     draft_in_cell=True,
+    memory_measured=True,
     speculation_reserve_mib=0,
     piecewise_off_for_vision=False,
     graph_requests_option="cuda_graph_max_bs_decode",
@@ -213,6 +216,7 @@ _next("0.5.15", "arg_groups", transformers="5.12.1")
 _next("0.5.15.post1")
 _next(
     "0.5.16",
+    verification_dies=False,
     extra_buffer_architectures=_ROWS[-1].extra_buffer_architectures | {"KimiLinearForCausalLM"},
     blackwell_backends=_pairs({"sm100": ("triton", "trtllm_mha", "fa4"), "sm120": _SM120}),
     algorithms=(*_ROWS[-1].algorithms, "DSPARK"),

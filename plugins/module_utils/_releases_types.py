@@ -72,6 +72,9 @@ class Release:
     lazy_strategy: bool
     """Whether there is extra_buffer_lazy."""
     lazy_with_speculation: bool
+    verification_dies: bool
+    """Whether a request that ends while its drafts are verified kills the scheduler of a hybrid model under extra_buffer. One with
+    structured output does so each time: sgl-project/sglang#28407, repaired by #27998; seen on 0.5.14."""
     track_interval: int
     recurrent_chunk: int
     sm100_pages_with_speculation: bool
@@ -101,7 +104,7 @@ class Release:
     """Whether the joint rule reckons with one padding slot in both state pools."""
     draft_counted_first: bool
     draft_in_cell: bool
-    """Whether the draft layers' KV cache is part of a token's budgeted bytes."""
+    """Whether the KV cache of an external drafter's layers is part of a token's budgeted bytes."""
     speculation_reserve_mib: int
     multimodal_reserve_mib: int
     slots_base: int

@@ -37,6 +37,8 @@ class Speculation:
     settings: dict[str, Any] = field(default_factory=dict)
     strategy: str = "none"
     env: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+    """What the release is known to do wrong with it; empty where nothing is known."""
     reasons: tuple[Reason, ...] = ()
     algorithm: Optional[str] = None
     drafter: Optional[Drafter] = None
@@ -197,10 +199,30 @@ def _verdict(profile: ModelProfile, release: Release, mtp: Optional[bool]) -> tu
     return False, True, why, "config.json"
 
 
+def verification_dies(profile: ModelProfile, release: Release, settings: Fields) -> bool:
+    """Whether speculation would meet the release's fault: a hybrid model under extra_buffer, which needs radix cache and overlap."""
+    spared = settings.boolean("disable_overlap_schedule") is True or settings.boolean("disable_radix_cache") is True
+    return release.verification_dies and profile.recurrent_family != "none" and not spared
+
+
+def dying_words(release: Release) -> str:
+    """The fault, for people."""
+    return (
+        f"the scheduler of SGLang {release.version} dies when a request ends while its drafts are verified, as one with structured output "
+        "does (sgl-project/sglang#28407, repaired in later releases)"
+    )
+
+
 def _decide(
-    profile: ModelProfile, release: Release, wish: _Wish, mtp: Optional[bool], on_cpu: bool, drafter: Optional[Drafter], throughput: bool
+    profile: ModelProfile,
+    release: Release,
+    wish: _Wish,
+    mtp: Optional[bool],
+    settings: Fields,
+    drafter: Optional[Drafter],
+    throughput: bool,
 ) -> tuple[bool, bool, Reason]:
-    flag = "--speculative-algorithm"
+    flag, on_cpu = "--speculative-algorithm", settings.text("device") == "cpu"
     if wish.algorithm == "none":
         return False, False, Reason(flag, "off, because the settings say so", "sglang_server_settings")
     if drafter is not None:
@@ -226,6 +248,9 @@ def _decide(
         return True, True, Reason(flag, "NEXTN, because the settings say so; " + why, "sglang_server_settings")
     if not usable:
         return False, provisional, Reason(flag, "off: " + why, source)
+    if not asked and verification_dies(profile, release, settings):
+        why = f"off: {dying_words(release)}; disable_overlap_schedule: true in sglang_server_settings turns it on without that"
+        return False, False, Reason(flag, why, place(release, "verification"))
     if throughput and not asked:
         return False, False, Reason(flag, "off: " + _THROUGHPUT, "measured on one H200, SGLang 0.5.11; sglang_server_workload: profile")
     return True, provisional, Reason(flag, "NEXTN: " + why, source)
@@ -271,7 +296,7 @@ def speculate(
     """Decide on speculation and on the state-cache strategy."""
     on_cpu = settings.text("device") == "cpu"
     wish = _read_wish(settings, drafter)
-    enabled, provisional, reason = _decide(profile, release, wish, mtp_weights, on_cpu, drafter, throughput)
+    enabled, provisional, reason = _decide(profile, release, wish, mtp_weights, settings, drafter, throughput)
     reasons = [reason]
     emitted: dict[str, Any] = {}
     numbers = None
@@ -295,6 +320,7 @@ def speculate(
         reasons=(*reasons, *why),
         algorithm=algorithm,
         drafter=drafter if enabled else None,
+        fault=dying_words(release) if enabled and verification_dies(profile, release, settings) else "",
         overlap_off=enabled and drafter is not None and drafter.block is not None and release.dflash_overlap_off,
     )
 

@@ -119,8 +119,12 @@ def test_damaged_records_do_not_keep_a_server_from_coming_back(served: Instance)
     assert "out of memory" in refused.message
     assert f"release {identifier} could not be proven" in refused.message
     assert served.state() == "active"
+    pid = served.main_pid()
     healed = served.deploy()
     assert healed.ok, healed.output
+    assert healed.count("changed") > 0, "the record is staged anew"
+    assert json.loads(host.shell(f"cat {served.home}/releases/{identifier}/release.json"))["id"] == identifier
+    assert served.main_pid() == pid, "and nothing is restarted for it"
     _same_server(served, identifier)
 
 
@@ -157,10 +161,12 @@ def test_a_second_run_is_told_who_changes_the_instance(served: Instance) -> None
     running = Run(user="ann", host="another-controller", place="elsewhere", pid=1, started="1")
     lease = {"run": asdict(running), "since": time.time(), "until": time.time() + 3600}
     served.host.write(f"{served.home}/lease.json", json.dumps(lease))
-    for refused in (served.deploy(sglang_server_settings={"max_running_requests": 5}), served.enter("rollback")):
-        assert "ann on another-controller" in refused.message
-        assert refused.count("changed") == 0
-    served.host.shell(f"rm {served.home}/lease.json")
+    try:
+        for refused in (served.deploy(sglang_server_settings={"max_running_requests": 5}), served.enter("rollback")):
+            assert "ann on another-controller" in refused.message
+            assert refused.count("changed") == 0
+    finally:
+        served.host.shell(f"rm {served.home}/lease.json")
     _same_server(served, identifier)
 
 

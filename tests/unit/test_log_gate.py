@@ -433,6 +433,6 @@ def test_a_plan_that_expects_no_line_of_a_dispatcher_is_refused() -> None:
 
 
 def test_recorded_logs_name_no_machine() -> None:
-    for path in LOGS.glob("*"):
+    for path in (path for path in LOGS.rglob("*") if path.is_file()):
         models = set(re.findall(r"model_path='([^']+)'", path.read_text()))
         assert all(model.startswith(("/root/models/", "/opt/", "/tmp/none")) for model in models), (path.name, models)

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from pathlib import Path
+from typing import Optional
 
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
@@ -21,6 +23,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._release import (
     parse_stamp,
     release_id,
     releases_to_prune,
+    sha256_text,
 )
 
 PARTS = ReleaseParts(environment_digest="e1", model_revision="r1", unit_template="[Unit]\n", launcher="print()", weights="w1")
@@ -90,7 +93,7 @@ def test_a_disabled_unit_is_enabled_without_a_restart() -> None:
 
 
 def test_owners_and_modes_are_repaired_without_a_restart() -> None:
-    found = difference(WANTED, STAMP, _live(closed=("the key is open",)))
+    found = difference(WANTED, STAMP, _live(amiss=("the key is open",)))
     assert (found.restart, found.enable, found.converged) == (False, False, False)
     assert found.reasons == ("the key is open",)
 
@@ -214,6 +217,40 @@ def test_a_release_that_was_closed_is_published_again(tmp_path: Path, place: str
     assert not files.same_files(str(target), wanted)
     files.publish(str(target), wanted)
     assert files.same_files(str(target), wanted)
+
+
+UNIT = "sglang-x.service"
+RECORD = json.dumps(dict.fromkeys(("id", "unit", "unit_sha256", "launcher_sha256", "environment", "model", "serving"), ""))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("release.json", "", "record is damaged"),
+        ("release.json", "[]", "record is damaged"),
+        ("release.json", "{}", "record is damaged"),
+        ("release.json", None, "not on this host"),
+        (UNIT, "", "the unit that the release keeps is damaged"),
+        (UNIT, None, "the unit that the release keeps is damaged"),
+    ],
+)
+def test_a_release_that_could_not_be_proven_or_gone_back_to_is_staged_anew(
+    tmp_path: Path, name: str, text: Optional[str], said: str
+) -> None:
+    target = tmp_path / "releases" / ("a" * 16)
+    files.publish(str(target), {"release.json": RECORD, UNIT: "unit"})
+    assert files.damage_of(str(target), UNIT, sha256_text("unit")) == ()
+    (target / name).unlink()
+    if text is not None:
+        (target / name).write_text(text)
+    (damage,) = files.damage_of(str(target), UNIT, sha256_text("unit"))
+    assert said in damage
+    found = difference(WANTED, STAMP, _live(amiss=(damage,)))
+    assert (found.restart, found.converged) == (False, False)
+
+
+def test_a_release_that_is_not_staged_yet_is_not_damaged(tmp_path: Path) -> None:
+    assert files.damage_of(str(tmp_path / "none"), UNIT, "") == ()
 
 
 def test_a_missing_release_says_where_to_look(tmp_path: Path) -> None:
