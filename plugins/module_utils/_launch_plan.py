@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils import _plan_checks, _plan_memory
 from ansible_collections.inference.sglang.plugins.module_utils._alternatives import alternatives
+from ansible_collections.inference.sglang.plugins.module_utils._attention import attention_backend, resolved_page_size
 from ansible_collections.inference.sglang.plugins.module_utils._calibration import CALIBRATION_SOURCE
 from ansible_collections.inference.sglang.plugins.module_utils._drafter import read_drafter
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
@@ -190,11 +191,23 @@ def _gate(profile: ModelProfile, release: Release, speculation: Speculation) -> 
     return {"family": family, "dispatcher": line, "dispatcher_count": count, "ready": release.ready_line}
 
 
-def _predicted(task: _Task, derived: list[_Emitted], page: Optional[int]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Sizing:
+    """The memory section, the options that follow from it, what overrides replaced, warnings, page size and backend where known."""
+
+    memory: dict[str, Any]
+    items: list[_Emitted] = field(default_factory=list)
+    overridden: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    page: Optional[int] = None
+    backend: Optional[str] = None
+
+
+def _predicted(task: _Task, derived: list[_Emitted], sizing: _Sizing) -> dict[str, Any]:
     """What the engine's own resolution will make of the command, by its field names: for the engine check to compare."""
     values = {item.key: item.value for item in derived}
     values.update({key: value for key, value in task.wishes.values.items() if key in values})
-    found: dict[str, Any] = {"tp_size": task.size[0], "page_size": page}
+    found: dict[str, Any] = {"tp_size": task.size[0], "page_size": sizing.page, "attention_backend": sizing.backend}
     for key in ("mem_fraction_static", "max_running_requests", *NUMBERS):
         found[key] = values.get(key)
     if task.speculation.enabled:
@@ -217,17 +230,6 @@ def _base_items(wishes: Wishes, size: tuple[int, str, str], hosts: Nodes) -> lis
     if "trust_remote_code" in wishes.values and wishes.fields.boolean("trust_remote_code"):
         items.append(_Emitted("trust_remote_code", True, "set: code from the model's repository will run", SETTINGS))
     return items
-
-
-@dataclass(frozen=True)
-class _Sizing:
-    """The memory section, the options that follow from it, what overrides replaced, warnings, and the page size where it is certain."""
-
-    memory: dict[str, Any]
-    items: list[_Emitted] = field(default_factory=list)
-    overridden: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    page: Optional[int] = None
 
 
 def _case(task: _Task) -> tuple[Case, Optional[str]]:
@@ -258,11 +260,12 @@ def _size_it(task: _Task) -> _Sizing:
     case, note = _case(task)
     found = answer(case)
     notes = ([note] if note else []) + _memory_warnings(case, found)
-    # A plain model's page size is the attention backend's choice, on which the plan does not depend.
-    certain = case.page_size if task.profile.recurrent_family == "gdn" or "page_size" in task.wishes.values else None
+    card, explicit = _plan_checks.smallest(task.cards), "page_size" in task.wishes.values
+    backend = attention_backend(task.profile, task.release, case.settings, card, case.page_size)
+    page = resolved_page_size(backend, task.profile, case.page_size, explicit)
     other = alternatives(case, found, lambda: _without_speculation(task, case)) if found.fits is False else []
     memory, items = _plan_memory.section(case, found, other, [card.name for card in task.cards]), _memory_items(case, found)
-    return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, certain)
+    return _Sizing(memory, items, _overridden(case, found, task.wishes), notes, page, backend)
 
 
 def _most_requests(task: _Task, sizes: list[int]) -> tuple[int, str, str]:
@@ -329,7 +332,7 @@ def launch_plan(
         "env": dict(speculation.env),
         "speculative": speculation.as_dict(),
         "memory": sizing.memory,
-        "predicted": _predicted(task, derived, sizing.page),
+        "predicted": _predicted(task, derived, sizing),
         "gate": _gate(profile, release, speculation),
         "reasons": [reason.as_dict() for reason in reasons],
         "warnings": advice + list(wishes.notes) + _plan_checks.check_environment(release, environment) + sizing.notes,

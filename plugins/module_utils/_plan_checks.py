@@ -12,7 +12,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._nodes import Nodes
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
-from ansible_collections.inference.sglang.plugins.module_utils._releases import UNVERIFIED, Release, place
+from ansible_collections.inference.sglang.plugins.module_utils._releases import UNVERIFIED, Release, first_release, place
 from ansible_collections.inference.sglang.plugins.module_utils._releases_environment import unknown_variable
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
 from ansible_collections.inference.sglang.plugins.module_utils._weights import Evidence
@@ -83,12 +83,27 @@ def _dotted(capability: int) -> str:
     return f"{capability // 10}.{capability % 10}"
 
 
+def _refuse_misread(profile: ModelProfile, release: Release, algorithms: set[str]) -> None:
+    """Refuse a ModelOpt checkpoint of mixed precision that the release takes for another format: its tensors have other shapes there."""
+    taken = release.modelopt_mixed == "listed" and bool(algorithms & {"NVFP4", "W4A16_NVFP4"})
+    if taken or (release.modelopt_mixed == "nemotron_h" and profile.architecture.name.startswith("NemotronH")):
+        return
+    raise SglangError(
+        f"SGLang {release.version} takes this ModelOpt checkpoint of mixed precision for w4afp8, which it is not.",
+        found=f"quant_algo: MIXED_PRECISION, architectures: {profile.architecture.name} ({place(release, 'modelopt_mixed')})",
+        wanted=f"SGLang {first_release('modelopt_mixed', 'listed')} or newer, which reads the checkpoint's list of layers",
+        next_step="Set ml_env_sglang_version to a newer release, or take another checkpoint of the model.",
+    )
+
+
 def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[Gpu]) -> None:
     """Refuse weights that the cards cannot run."""
     quantization = profile.quantization
     if quantization is None or gpu is None:
         return
     method = quantization.engine_method
+    if method == "modelopt_mixed":
+        _refuse_misread(profile, release, {algorithm for _module, algorithm in quantization.rules.listed})
     minimum = dict(release.minimum_capability).get(method, 0)
     if gpu.capability < minimum:
         raise SglangError(

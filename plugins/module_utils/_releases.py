@@ -94,7 +94,7 @@ def _refusal(version: object, row: Optional[Release]) -> SglangError:
         wrong, known = f"SGLang {version} is newer than the release table.", f"the table ends at {row.options}"
     else:
         wrong = (
-            f"SGLang {version} is unverified: its wheel was read, but its own parser has never been asked about this collection's commands."
+            f"SGLang {version} is unverified: its wheel was read, but no environment with all that it depends on was ever made and asked."
         )
         known = "unverified in the release table"
     return SglangError(

@@ -94,6 +94,11 @@ kernels_line 0.5.10=layers/attention/linear/utils.py:45 0.5.12=layers/attention/
      0.5.18=layers/attention/linear/utils.py:96 0.5.19=layers/attention/linear/utils.py:100
      0.5.22=layers/attention/linear/utils.py:105
 lazy_refused 0.5.13=server_args.py:2709 0.5.14=server_args.py:4374 0.5.15=server_args.py:4272 0.5.16=server_args.py:4843 0.5.17=-
+modelopt_mixed 0.5.10=configs/model_config.py:813 0.5.11=configs/model_config.py:899 0.5.12=configs/model_config.py:1009
+     0.5.13=configs/model_config.py:1025 0.5.14=configs/model_config.py:1148 0.5.15=configs/model_config.py:1155
+     0.5.16=configs/model_config.py:1215 0.5.17=configs/model_config.py:1263 0.5.18=configs/model_config.py:1297
+     0.5.19=configs/model_config.py:1361 0.5.20=configs/model_config.py:1573 0.5.21=configs/model_config.py:1669
+     0.5.22=configs/model_config.py:1748 0.5.23=configs/model_config.py:1857
 mtp_models 0.5.9=configs/model_config.py:328 0.5.10=configs/model_config.py:348 0.5.11=configs/model_config.py:394
      0.5.12=configs/model_config.py:475 0.5.13=configs/model_config.py:486 0.5.14=configs/model_config.py:597
      0.5.15=configs/model_config.py:605 0.5.16=configs/model_config.py:648 0.5.17=configs/model_config.py:675
@@ -182,6 +187,11 @@ sm100_paged 0.5.10=server_args.py:1998 0.5.11=server_args.py:2234 0.5.12=server_
      0.5.14=server_args.py:4204 0.5.15=arg_groups/overrides.py:812 0.5.16=arg_groups/overrides.py:964
      0.5.17=arg_groups/overrides.py:1261 0.5.18=arg_groups/overrides.py:1340 0.5.19=arg_groups/model_overrides/qwen3_5.py:50
      0.5.21=arg_groups/model_overrides/qwen3_5.py:45
+sparse_backend 0.5.9=server_args.py:1212 0.5.10=server_args.py:1537 0.5.11=server_args.py:1703 0.5.12=server_args.py:1817
+     0.5.13=server_args.py:1864 0.5.14=server_args.py:3544 0.5.15=arg_groups/overrides.py:329 0.5.16=arg_groups/overrides.py:345
+     0.5.17=arg_groups/overrides.py:573 0.5.18=arg_groups/overrides.py:615 0.5.19=arg_groups/model_overrides/deepseek_v2.py:45
+     0.5.20=arg_groups/model_overrides/deepseek_v2.py:88 0.5.21=arg_groups/model_overrides/deepseek_v2.py:81
+     0.5.22=arg_groups/model_overrides/deepseek_v2.py:103
 spec_v2_default 0.5.9=environ.py:414 0.5.10=environ.py:442 0.5.11=environ.py:459 0.5.12=environ.py:470 0.5.13=environ.py:620
      0.5.14=-
 spec_v2_removed 0.5.14=arg_groups/speculative_hook.py:71 0.5.15=arg_groups/speculative_hook.py:77

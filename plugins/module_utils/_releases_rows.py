@@ -74,6 +74,7 @@ _OLDEST = Release(
     oldest_card=75,
     bfloat16_card=80,
     minimum_capability=_pairs(_CAPABILITIES),
+    modelopt_mixed="none",
     strategy_option="mamba_scheduler_strategy",
     strategy_auto="no_buffer",
     strategy_needs_flag=True,
@@ -89,6 +90,7 @@ _OLDEST = Release(
     sm100_pages_with_speculation=False,
     sm100_pages_without_speculation=False,
     blackwell_backends=_pairs({"sm100": ("triton", "trtllm_mha"), "sm120": ("triton", "trtllm_mha")}),
+    sparse_backend="nsa",
     running_cap_with_speculation=48,
     algorithm_shown="EAGLE",
     algorithms=("EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"),
@@ -149,6 +151,7 @@ _next(
     sm100_pages_without_speculation=True,
     blackwell_backends=_pairs({"sm100": _EVERYWHERE, "sm120": _EVERYWHERE}),
     minimum_capability=_pairs(_CAPABILITIES, modelopt_mixed=100),
+    modelopt_mixed="nemotron_h",
     speculation_reserve_mib=4096,
     slots_follow_speculation=False,
     allreduce_off_option="enforce_disable_flashinfer_allreduce_fusion",
@@ -184,6 +187,7 @@ _next(
     extra_buffer_architectures=_QWEN_HYBRIDS | {"FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM"},
     lazy_strategy=True,
     verification_dies=True,
+    sparse_backend="dsa",
     minimum_capability=_pairs(_CAPABILITIES, modelopt_fp4=80, modelopt_mixed=80),
     joint_pool_rule=True,
     transformers="5.8.1",
@@ -212,7 +216,7 @@ _next(
     log_lines=_pairs(_LOG_LINES, graphs=r"Capture (?!draft).*CUDA graph begin", **{"draft graphs": r"Capture draft .*CUDA graph begin"}),
     kernel="0.4.4",
 )
-_next("0.5.15", "arg_groups", transformers="5.12.1")
+_next("0.5.15", "arg_groups", modelopt_mixed="listed", transformers="5.12.1")
 _next("0.5.15.post1")
 _next(
     "0.5.16",

@@ -60,6 +60,9 @@ class Release:
     """Compute capability times ten below which it loads in float16, whatever dtype says."""
     minimum_capability: tuple[tuple[str, int], ...]
     """Quantisation method -> compute capability times ten, as the loader checks it."""
+    modelopt_mixed: str
+    """Which ModelOpt checkpoints of mixed precision it takes for what they are: none, nemotron_h (its family alone), or listed (those whose
+    list names NVFP4 layers). All others it takes for w4afp8, whose linear layers are FP8."""
     # Speculation and the state cache
     strategy_option: str
     strategy_auto: str
@@ -83,6 +86,8 @@ class Release:
     """Whether trtllm_mha with pages of 64 is picked on compute capability 10.x for extra_buffer alone, too."""
     blackwell_backends: tuple[tuple[str, tuple[str, ...]], ...]
     """Attention backends that a GDN hybrid may have on sm100 (10.x) and sm120 (12.x)."""
+    sparse_backend: str
+    """What it calls the attention backend of models with sparse attention (DeepSeek V3.2, GLM-5)."""
     running_cap_with_speculation: int
     algorithm_shown: str
     """What the engine calls NEXTN once resolved."""

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+import os
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -79,18 +81,32 @@ def read(model: str, suffix: str = "") -> Optional[dict[str, Any]]:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def write_folders(models: Sequence[str], base: Path) -> None:
-    """The models as folders with what a plan before the download sees: config.json, and a stand-in for repository code."""
-    for model in models:
-        folder = base / model
-        folder.mkdir()
-        for name, values in (("config", read(model)), ("hf_quant_config", read(model, ".hf_quant_config"))):
-            if values is not None:
-                (folder / f"{name}.json").write_text(json.dumps(values))
-        config = read(model) or {}
-        module, _dot, name = config.get("auto_map", {}).get("AutoConfig", "").partition(".")
-        if module:
-            (folder / f"{module}.py").write_text(_STAND_IN.format(name=name, model_type=config["model_type"]))
+def _files(model: str) -> dict[str, str]:
+    """What a plan before the download sees of a model, and a stand-in for code of its repository."""
+    found = {}
+    for name, values in (("config", read(model)), ("hf_quant_config", read(model, ".hf_quant_config"))):
+        if values is not None:
+            found[f"{name}.json"] = json.dumps(values)
+    config = read(model) or {}
+    module, _dot, name = config.get("auto_map", {}).get("AutoConfig", "").partition(".")
+    if module:
+        found[f"{module}.py"] = _STAND_IN.format(name=name, model_type=config["model_type"])
+    return found
+
+
+def write_folders(base: Path) -> Path:
+    """All models as folders, below one that is named by what they hold."""
+    contents = {model: _files(model) for model in all_models()}
+    target = base / hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:16]
+    for model, files in contents.items():
+        (target / model).mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            path = target / model / name
+            if not path.exists():
+                scratch = path.with_name(f".{name}.{os.getpid()}.{threading.get_ident()}")
+                scratch.write_text(text)
+                scratch.replace(path)  # releases are planned side by side
+    return target
 
 
 def _settings(model: str, base: Path, hosts: int) -> dict[str, Any]:
@@ -144,6 +160,7 @@ def kind_of(words: str) -> str:
     for text, kind in (
         ("Tensor parallelism over", "division"),
         ("does not serve", "not served"),
+        ("which it is not", "misread"),
         ("weights do not run on", "quantisation"),
         ("has no memory rule", "no memory rule"),
     ):

@@ -23,6 +23,8 @@ UV = ROOT / ".venv/current/bin/uv"
 PYTHON = "3.11"
 OURS = frozenset({"torch"})
 """Whose version the release does not decide."""
+KERNELS = frozenset({"flashinfer-python"})
+"""Without what it depends on, as sglang itself: that it is there decides which attention backend is picked."""
 
 
 class NoEnvironment(Exception):
@@ -44,21 +46,21 @@ def normal(requirement: str) -> str:
 def wanted() -> list[str]:
     """The names of requirements.txt."""
     lines = (HERE / "requirements.txt").read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    return [normal(line) for line in lines if line and not line.startswith("#")]
 
 
-def pins(metadata: str) -> list[str]:
-    """The release's own requirements on packages that are installed, from its wheel's METADATA."""
-    names = {normal(name) for name in wanted()} - OURS
+def pins(metadata: str, names: frozenset[str]) -> list[str]:
+    """The release's own requirements on these packages, from its wheel's METADATA, without extras."""
     found = []
     for line in metadata.splitlines():
         text = line.removeprefix("Requires-Dist:").strip()
         if line.startswith("Requires-Dist:") and "extra ==" not in text and normal(text) in names:
-            found.append(text)
+            found.append(re.sub(r"\[[^]]*\]", "", text))
     return found
 
 
-def _digest(release: str) -> str:
+def digest(release: str) -> str:
+    """What an environment is made from."""
     parts = [release, PYTHON, (HERE / "requirements.txt").read_text(), (HERE / "constraints.txt").read_text()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -90,7 +92,7 @@ def make(release: str) -> Path:
     """The interpreter of a release's environment, which is made where it is not there. Raises NoEnvironment."""
     folder = cache() / release
     python, marker = folder / "bin/python", folder / ".made-from"
-    if marker.exists() and marker.read_text() == _digest(release):
+    if marker.exists() and marker.read_text() == digest(release):
         return python
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +100,8 @@ def make(release: str) -> Path:
     install = ["pip", "install", "--quiet", "--python", python, *_sources()]
     _uv(*install, "--no-deps", f"sglang=={release}")
     metadata = next(folder.glob("lib/python*/site-packages/sglang-*.dist-info/METADATA")).read_text()
-    (folder / "constraints.txt").write_text(_constraints(pins(metadata)))
+    (folder / "constraints.txt").write_text(_constraints(pins(metadata, frozenset(wanted()) - OURS)))
+    _uv(*install, "--no-deps", *pins(metadata, KERNELS))
     _uv(*install, "--requirements", HERE / "requirements.txt", "--constraints", folder / "constraints.txt")
-    marker.write_text(_digest(release))
+    marker.write_text(digest(release))
     return python

@@ -7,6 +7,7 @@ A line holds `model | card | releases | what | cause`; the cause of a difference
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,10 @@ def read(end: str) -> list[Line]:
     return found
 
 
+def _order(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
 def label(verdict: Verdict) -> str:
     """What a file says of a cell."""
     return f"refused without proof: {verdict.what}" if verdict.end == UNPROVEN else verdict.what
@@ -74,17 +79,26 @@ def compare(found: Sequence[Verdict]) -> list[str]:
     return wrong
 
 
+def _kept(line: Line, run: set[tuple[str, str, str]]) -> tuple[str, ...]:
+    return tuple(release for release in line.releases if (release, line.model, line.card) not in run)
+
+
 def write(found: Sequence[Verdict]) -> None:
-    """Rewrite both files from a whole run; causes that were written are kept."""
+    """Put what was found into both files; causes that were written are kept, and so is what was not run."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    run = {(verdict.cell.release, verdict.cell.model, verdict.cell.card) for verdict in found}
     for end, path in FILES.items():
-        causes = {(line.model, line.card, line.what): line.cause for line in read(end)}
-        groups: dict[tuple[str, str, str], list[Verdict]] = {}
+        before = read(end)
+        causes = {(line.model, line.card, line.what): line.cause for line in before}
+        groups: dict[tuple[str, str, str], list[str]] = {}
+        for line in before:
+            groups.setdefault((line.model, line.card, line.what), []).extend(_kept(line, run))
         for verdict in found:
             if verdict.end != ACCEPTED and file_of(verdict.end) == end:
-                groups.setdefault((verdict.cell.model, verdict.cell.card, label(verdict)), []).append(verdict)
+                groups.setdefault((verdict.cell.model, verdict.cell.card, label(verdict)), []).append(verdict.cell.release)
         lines = []
-        for (model, card, what), verdicts in groups.items():
+        for (model, card, what), releases in groups.items():
             cause = causes.get((model, card, what), NO_CAUSE) if end == DIFFERS else ""
-            lines.append(Line(model, card, tuple(verdict.cell.release for verdict in verdicts), what, cause).text())
+            if releases:
+                lines.append(Line(model, card, tuple(sorted(releases, key=_order)), what, cause).text())
         path.write_text(_HEADS[end] + "".join(f"{line}\n" for line in sorted(lines)))

@@ -9,6 +9,7 @@ import re
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
+from ansible_collections.inference.sglang.plugins.module_utils._releases import known_releases, release_of
 
 from tests.unit.core_helpers import (
     A100,
@@ -328,14 +329,14 @@ def test_blackwell_changes_backend_and_page():
 
 
 def test_quantised_weights_and_cards():
-    with pytest.raises(SglangError, match="modelopt_mixed weights do not run on NVIDIA RTX A6000"):
-        plan("Qwen3.6-27B-NVFP4")
+    with pytest.raises(SglangError, match="modelopt_fp4 weights do not run on NVIDIA RTX A6000"):
+        plan("Qwen3.5-122B-A10B-NVFP4")
     super_120b = "NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
     newer = plan(super_120b, "0.5.23", (B200,))
     assert newer["memory"]["fits"] is None
     assert "headers" in newer["memory"]["why"]
     assert any("one byte a value" in warning for warning in newer["warnings"])
-    assert plan("Qwen3.6-27B-NVFP4", gpus=(B200,))["profile"]["quantization"]["kv_cache"] == "FP8"
+    assert plan("Qwen3.6-27B-NVFP4", "0.5.23", gpus=(B200,))["profile"]["quantization"]["kv_cache"] == "FP8"
     named = plan("Qwen3.6-27B-NVFP4", "0.5.23", (A6000,))
     assert named["memory"]["fits"] is True
     sized = {
@@ -348,8 +349,32 @@ def test_quantised_weights_and_cards():
     assert with_headers["memory"]["per_rank"]["token_bytes"] == 32768
 
 
+@pytest.mark.parametrize("version", known_releases())
+def test_a_mixed_checkpoint_is_refused_where_the_release_takes_it_for_another_format(version):
+    """Seen with the real resolution: up to 0.5.14 quantization=w4afp8, from 0.5.15 on modelopt_mixed, on every card."""
+    name, release = "Qwen3.6-27B-NVFP4", release_of(version, allow_unverified=True)
+    if release.modelopt_mixed == "listed":
+        assert plan(name, version, (B200,), allow_unverified_release=True)["argv"]
+        return
+    with pytest.raises(SglangError, match="for w4afp8, which it is not") as caught:
+        plan(name, version, (B200,), allow_unverified_release=True)
+    assert "SGLang 0.5.15 or newer" in str(caught.value)
+    assert "modelopt_fp4" not in str(caught.value)
+
+
+def test_which_mixed_checkpoints_are_taken_for_what_they_are():
+    """The family's name decided before the list of layers did; a list without NVFP4 layers is what w4afp8 is made for."""
+    nemotron, extra = config("NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"), hf_quant("NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4")
+    extra["quantization"]["quant_algo"] = "MIXED_PRECISION"
+    assert launch_plan(nemotron, "0.5.11", [B200], extra)["argv"]
+    extra["quantization"]["quantized_layers"] = {"backbone.layers.0.mixer.in_proj": {"quant_algo": "FP8"}}
+    with pytest.raises(SglangError, match="for w4afp8, which it is not"):
+        launch_plan(nemotron, "0.5.23", [B200], extra)
+
+
 # What has no plan, and why: the engine itself refuses, or the weights exceed eight cards by config.json's shapes.
 NO_CLASS = {"MiniMax-Text-01"}
+MISREAD = {"Qwen3.6-27B-NVFP4"}
 
 
 @pytest.mark.parametrize("version", RELEASES)
@@ -361,6 +386,10 @@ def test_every_recorded_model_is_planned_or_refused_with_a_reason(name, version)
         return
     if version == "0.5.11" and config(name)["architectures"][0] == "Qwen3_5ForCausalLM":
         with pytest.raises(SglangError, match="does not serve"):
+            plan(name, version, (B200,) * 8)
+        return
+    if version == "0.5.11" and name in MISREAD:
+        with pytest.raises(SglangError, match="which it is not"):
             plan(name, version, (B200,) * 8)
         return
     found = plan(name, version, (B200,) * 8, weights=None, workload={"context_tokens": 4096})

@@ -41,11 +41,13 @@ PROBES: dict[str, tuple[tuple[str, ...], str]] = {
     "blackwell": (("layers/attention/attention_registry.py",), r"supported backends on Blackwell|backends are supported on Blackwell"),
     "oldest_card": (LOADING, r"SGLang only supports sm(\d+) and above"),
     "bfloat16_card": (LOADING, r"Compute capability below sm(\d+)\. Use float16"),
+    "sparse_backend": (ARGUMENTS, r'attention_backend(?:"\])? = "([nd]sa)"'),
     "numbers": (ARGUMENTS, r"def _?auto_choose_speculative_params"),
     "running_cap": (ARGUMENTS, r"max_running_requests ?= ?48\b"),
     "spec_v2_default": (("environ.py",), r"SGLANG_ENABLE_SPEC_V2 = EnvBool\((True|False)\)"),
     "spec_v2_removed": (ARGUMENTS, r"SGLANG_ENABLE_SPEC_V2 has been removed"),
     "mtp_models": (("configs/model_config.py",), r'architectures\[0\] = "Qwen3_5ForCausalLMMTP"'),
+    "modelopt_mixed": (("configs/model_config.py",), r'has_modelopt_nvfp4_layers = |arch\.startswith\("NemotronH"\)'),
     "text_only": (("models/qwen3_5_text.py",), r"^EntryClass = "),
     "dflash": (ARGUMENTS, r"DFLASH speculative decoding requires setting"),
     "dflash_exact_cell": (CELLS, r"def _dflash_draft_cell_size"),
@@ -239,6 +241,12 @@ def environment_of(directory: Path) -> set[str]:
     return names
 
 
+def _mixed(places: dict[str, Found]) -> str:
+    if "modelopt_mixed" not in places:
+        return "none"
+    return "nemotron_h" if "NemotronH" in places["modelopt_mixed"].caught else "listed"
+
+
 def facts_of(directory: Path) -> dict[str, Any]:
     """Fields of the release table whose value the wheel tells by itself."""
     places, metadata = places_of(directory), metadata_of(directory)
@@ -246,6 +254,8 @@ def facts_of(directory: Path) -> dict[str, Any]:
     stop = places.get("stop")
     return {
         "strategy_auto": "no_buffer" if "radix_off" in places or "joint" not in places else "extra_buffer",
+        "modelopt_mixed": _mixed(places),
+        "sparse_backend": places["sparse_backend"].caught,
         "no_buffer_refuses_speculation": "is not compatible with radix cache" in places["no_buffer"].caught,
         "no_buffer_needs_overlap_off": "overlap schedule" in places["no_buffer"].caught,
         "no_buffer_turns_radix_off": "Disabling radix cache" in places["no_buffer"].caught,
