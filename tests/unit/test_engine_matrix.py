@@ -207,6 +207,28 @@ def test_later_checks_stop_at_the_first_refusal_and_say_what_was_not_asked(monke
     assert found[-1]["text"] == "ValueError: no such class"
 
 
+@pytest.mark.parametrize("fault", [NameError("envs"), ImportError("no kernels"), later_checks.Unasked("not here")])
+def test_a_fault_of_the_asking_is_no_refusal(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen with 0.5.14: a function taken from its module without what it reads there looked like the engine's refusal."""
+
+    def broken(*_arguments: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(later_checks, "_model_config", lambda _args: "config")
+    for name in ("_model_class", "_quantization", "_expert_shapes"):
+        monkeypatch.setattr(later_checks, name, broken)
+    assert [item["verdict"] for item in later_checks.run(object())] == ["accepted", "unasked", "unasked", "unasked"]
+
+
+def test_a_function_is_taken_from_its_source_with_what_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(later_checks, "_module", lambda *_names: types.SimpleNamespace(envs={"X": 1}))
+    path = tmp_path / "model_runner.py"
+    path.write_text("import no_such_kernel\nclass R:\n    def check(self):\n        return envs['X'] + (0 if _use_aiter else self)\n")
+    assert later_checks._from_source(path, "check")(2) == 3
+    with pytest.raises(later_checks.Unasked):
+        later_checks._from_source(path, "other")
+
+
 def test_a_fork_gives_its_status_and_never_comes_back() -> None:
     def done(status: int) -> None:
         raise resident.Done(status)
