@@ -124,6 +124,7 @@ def test_predicted_resolution():
     """Compared with the real parser's resolution on a card that stands for an A6000."""
     assert plan(workload={"context_tokens": 8192, "concurrency": 8})["predicted"] == {
         "tp_size": 2,
+        "attention_backend": "flashinfer",
         "page_size": 1,
         "mem_fraction_static": pytest.approx(0.85, abs=0.01),
         "max_running_requests": 8,
