@@ -84,7 +84,7 @@ class Snapshot:
         commit = self._ask(self._request.revision).commit
         store.forget_partials(self._place, self._request.revision, commit)
         # From here on every run, also one after a kill, means this commit: the branch may move, the rollout must not.
-        store.record_ref(self._place, self._request.revision, commit, public_endpoint(self._hub.endpoint))
+        store.record_ref(self._place, self._request.revision, commit, self._hub.source)
         return commit
 
     def _ask(self, revision: str) -> RepoMetadata:
@@ -194,7 +194,7 @@ class Snapshot:
             repo=self._request.repo,
             revision=commit,
             requested=self._request.revision,
-            source=public_endpoint(self._hub.endpoint),
+            source=self._hub.source,
             time=store.now(),
             adopted=False,
             path=self._place.published(commit),
@@ -212,7 +212,7 @@ class Snapshot:
         store.publish(partial, outcome.path)
         os.rename(self._place.pending_manifest(commit), outcome.manifest)
         store.sync_directory(self._place.directory)
-        outcome.changed, outcome.verified, outcome.compared_with = True, "deep", "hub"
+        outcome.changed, outcome.verified, outcome.compared_with = True, "deep", self._hub.declared_by
         outcome.msg = f"Fetched and published {describe(manifest.size)} in {len(manifest.files)} files."
         return manifest
 
@@ -374,6 +374,6 @@ class Snapshot:
             outcome.repaired_files = names
         self._require_sound(outcome.path, [file.name for file in wanted])
         store.write_manifest(outcome.manifest, manifest)
-        outcome.changed, outcome.verified, outcome.compared_with = True, "deep", "hub"
+        outcome.changed, outcome.verified, outcome.compared_with = True, "deep", self._hub.declared_by
         outcome.msg = f"Verified the directory that was there; {len(broken)} files were fetched."
         return manifest

@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, Optional
 
 PARTS = ".parts"
@@ -316,6 +317,38 @@ def hub_transport(job: dict[str, Any]) -> Any:
     return transport
 
 
+class Refused(Exception):
+    """A peer's refusal, in the shape of the errors of huggingface_hub (`describe_exception`)."""
+
+    def __init__(self, status: int, headers: Any) -> None:
+        super().__init__(f"HTTP {status}")
+        self.response = SimpleNamespace(status_code=status, headers=headers)
+
+
+def peer_transport(job: dict[str, Any]) -> Any:
+    """Requests to a host of the fleet: the standard library is enough, no proxy is asked and no redirect followed."""
+    import http.client
+    from urllib.parse import quote, urlsplit
+
+    parts = urlsplit(job["endpoint"])
+
+    @contextlib.contextmanager
+    def transport(name: str, offset: int) -> Any:
+        headers = {"Authorization": f"Bearer {job['token']}"}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=job["timeout"])
+        with contextlib.closing(connection):
+            connection.request("GET", f"/{job['repo']}/resolve/{job['revision']}/{quote(name)}", headers=headers)
+            response = connection.getresponse()
+            if response.status not in (200, 206):
+                raise Refused(response.status, response.headers)
+            resumed = response.status == 206 and (response.getheader("Content-Range") or "").startswith(f"bytes {offset}-")
+            yield resumed, iter(lambda: response.read(CHUNK), b"")
+
+    return transport
+
+
 def hub_xet(job: dict[str, Any]) -> Any:
     """huggingface_hub's xet client for the files that the hub keeps there."""
     from pathlib import Path
@@ -352,7 +385,7 @@ def main() -> None:
     downloader = Downloader(job, out, None)
     threading.Thread(target=_listen_to_parent, args=(downloader,), daemon=True).start()
     try:
-        downloader.transport = hub_transport(job)
+        downloader.transport = peer_transport(job) if job["peer"] else hub_transport(job)
         downloader.xet = hub_xet(job) if job["xet"] else None
         downloader.run()
     except Exception as error:

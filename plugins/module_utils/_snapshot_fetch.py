@@ -51,6 +51,7 @@ class FetchOptions:
     retry_delay: float
     stall_timeout: float
     xet: bool
+    peer: bool = False  # the endpoint is a host of the fleet, not a hub
 
 
 @dataclass
@@ -191,6 +192,7 @@ class Fetcher:
             "retry_delay": self._options.retry_delay,
             "timeout": max(1.0, self._options.stall_timeout * 0.8),
             "xet": xet,
+            "peer": self._options.peer,
         }
         source = inspect.getsource(_snapshot_downloader)
         with tempfile.TemporaryFile() as errors:

@@ -92,6 +92,8 @@ def require_token(token: str) -> None:
 class Hub:
     """One hub, as one account or as nobody."""
 
+    declared_by = "hub"  # what a file's digest is compared with
+
     def __init__(
         self,
         endpoint: str,
@@ -109,6 +111,11 @@ class Hub:
         self._timeout = timeout
         self._wait = wait
         self._opener = urllib.request.build_opener(_KeepTokenAtHome())
+
+    @property
+    def source(self) -> str:
+        """Where the files come from, as a manifest records it."""
+        return public_endpoint(self.endpoint)
 
     def metadata(self, repo: str, revision: str, on_retry: Optional[Callable[[Failure, float], None]] = None) -> RepoMetadata:
         """Commit, files, sizes and digests of a revision; HubError when there is no such answer."""

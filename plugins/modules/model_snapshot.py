@@ -57,6 +57,25 @@ options:
       - It reaches the downloading process through a pipe, and is in no command line, environment or file of this module.
     type: str
     default: ""
+  peer:
+    description:
+      - Another host of the fleet, in the place of the hub. Every file is held against the sha256 of its manifest, which is that of the
+        host that asked the hub, so a peer can neither add nor alter a byte.
+      - O(revision) then means the commit of that manifest, and O(python) is not needed.
+    type: dict
+    suboptions:
+      url:
+        description: Where the peer serves, as M(inference.sglang.model_peer) returned it.
+        type: str
+        required: true
+      token:
+        description: The token of this one transfer.
+        type: str
+        required: true
+      manifest:
+        description: The manifest, as M(inference.sglang.model_peer) returned it.
+        type: dict
+        required: true
   patterns:
     description:
       - The files wanted. A pattern without a slash speaks of the top level, one with a slash of the whole path.
@@ -128,6 +147,7 @@ attributes:
 seealso:
   - module: inference.sglang.python_environment
   - module: inference.sglang.model_info
+  - module: inference.sglang.model_peer
 """
 
 EXAMPLES = r"""
@@ -224,11 +244,13 @@ error:
       type: str
 """
 
+import sys
 import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._peer import peer_hub
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot import Snapshot
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_adopt import Adoption
@@ -237,6 +259,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._snapshot_fetch i
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import DEFAULT_PATTERNS
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub import Hub, normal_endpoint, public_endpoint
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_types import Outcome, Request, check_request
+
+PEER_RETRIES = 2
 
 
 def argument_spec() -> dict[str, Any]:
@@ -248,6 +272,14 @@ def argument_spec() -> dict[str, Any]:
         "python": {"type": "path"},
         "endpoint": {"type": "str", "default": ""},
         "token": {"type": "str", "default": "", "no_log": True},
+        "peer": {
+            "type": "dict",
+            "options": {
+                "url": {"type": "str", "required": True},
+                "token": {"type": "str", "required": True, "no_log": True},
+                "manifest": {"type": "dict", "required": True},
+            },
+        },
         "patterns": {"type": "list", "elements": "str", "default": list(DEFAULT_PATTERNS)},
         "verify": {"type": "str", "choices": ["quick", "deep"], "default": "quick"},
         "repair": {"type": "bool", "default": True},
@@ -272,7 +304,8 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
         path=(params["path"] or "").rstrip("/"),
         verify=params["verify"],
         repair=params["repair"],
-        refresh=params["refresh"],
+        # A peer has one commit: what a branch meant on this host before does not count.
+        refresh=params["refresh"] or params["peer"] is not None,
         reader=params["reader"],
         lock_timeout=params["lock_timeout"],
         check_mode=check_mode,
@@ -283,6 +316,8 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
     retries = 0 if check_mode else min(2, params["retries"]) if request.path else params["retries"]
     hub = Hub(endpoint, params["token"], retries=retries, retry_delay=params["retry_delay"])
     progress = Progress(params["progress_file"])
+    if params["peer"]:
+        return _from_peer(params, request, progress)
     if request.path:
         return Adoption(request, hub, progress, time.monotonic).run()
     options = FetchOptions(
@@ -294,6 +329,30 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
         retry_delay=params["retry_delay"],
         stall_timeout=params["stall_timeout"],
         xet=params["xet"],
+    )
+    return Snapshot(request, hub, options, progress, time.monotonic).run()
+
+
+def _from_peer(params: dict[str, Any], request: Request, progress: Progress) -> Outcome:
+    if request.path:
+        raise SglangError(
+            "path and peer are given together.",
+            found=f"path {request.path}",
+            wanted="a directory that is there, or a peer to fetch from",
+            next_step="Leave one of them out.",
+        )
+    hub = peer_hub(params["peer"])
+    options = FetchOptions(
+        python=sys.executable,
+        endpoint=hub.endpoint,
+        token=params["peer"]["token"],
+        workers=params["workers"],
+        # A peer that is gone does not come back: another one takes its place.
+        retries=min(PEER_RETRIES, params["retries"]),
+        retry_delay=params["retry_delay"],
+        stall_timeout=params["stall_timeout"],
+        xet=False,
+        peer=True,
     )
     return Snapshot(request, hub, options, progress, time.monotonic).run()
 
