@@ -86,6 +86,7 @@ inference_sglang_job:
 import json
 import os
 import shutil
+import signal
 import time
 from typing import Any, Optional
 
@@ -175,14 +176,41 @@ def wait_for_news(job_file: str, progress_file: str, offset: int, wait: float) -
         time.sleep(POLL_SECONDS)
 
 
+def end_leftovers(payload: str) -> list[int]:
+    """Kill what still runs out of a job's payload; the processes' ids.
+
+    ansible-core's wrapper ends a job by killing its child's process group. A module that was forked before that group was made, as
+    happens on a busy machine, is not in it and would go on for good.
+    """
+    found = []
+    beginning = payload.rstrip("/").encode() + b"/"
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as handle:
+                arguments = handle.read().split(b"\0")
+            if any(argument.startswith(beginning) for argument in arguments):
+                os.kill(int(name), signal.SIGKILL)
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def is_payload(path: Optional[str]) -> bool:
+    """Only ansible-core's own temporary directories are touched, and only whole ones."""
+    return path is not None and os.path.isabs(path) and os.path.basename(path.rstrip("/")).startswith("ansible-tmp-")
+
+
 def tidy_up(job_file: str, progress_file: str, payload: Optional[str]) -> None:
-    """Remove what a job leaves on the host; ansible-core's own temporary directories are the only ones to be removed whole."""
+    """Remove what a job leaves on the host."""
     for path in (job_file, job_file + ".tmp", progress_file):
         try:
             os.unlink(path)
         except OSError:
             continue
-    if payload and os.path.basename(payload.rstrip("/")).startswith("ansible-tmp-"):
+    if payload is not None and is_payload(payload):
         shutil.rmtree(payload, ignore_errors=True)
 
 
@@ -200,6 +228,8 @@ def main() -> None:
     report, result = wait_for_news(params["job_file"], params["progress_file"], params["offset"], params["wait"])
     if report.state == "running":
         module.exit_json(changed=False, **{REPORT_KEY: report.as_dict()})
+    if report.state != "finished" and is_payload(params["payload"]):
+        end_leftovers(params["payload"])
     tidy_up(params["job_file"], params["progress_file"], params["payload"])
     # As async_status does: the module's result went through exit_json once, and warnings are no longer plain text then.
     print("\n" + json.dumps({**result, REPORT_KEY: report.as_dict()}))  # pylint: disable=ansible-bad-function

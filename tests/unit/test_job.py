@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure
@@ -210,3 +210,31 @@ def test_host_that_stays_away_is_unreachable_and_says_that_the_job_goes_on(monke
     monkeypatch.setattr(_long_running, "RECONNECT_SECONDS", 0.05)
     with pytest.raises(AnsibleConnectionFailure, match="it goes on there"):
         FlakyAction(away=10**9)._ask({})
+
+
+def test_what_still_runs_of_a_dead_job_is_ended_and_nothing_else(tmp_path: Path) -> None:
+    """A module that the wrapper's kill has missed, one of another job, and one whose directory only begins alike."""
+    scripts = [tmp_path / name / "AnsiballZ_x.py" for name in ("ansible-tmp-1", "ansible-tmp-2", "ansible-tmp-11")]
+    for script in scripts:
+        script.parent.mkdir()
+        script.write_text("import signal\nprint('up', flush=True)\nsignal.pause()\n")
+    processes = [subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) for script in scripts]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+        assert job_status.end_leftovers(str(scripts[0].parent)) == [processes[0].pid]
+        assert processes[0].wait(timeout=30) == -9
+        assert [process.poll() for process in processes[1:]] == [None, None]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+@pytest.mark.parametrize("path", [None, "", "/", "/tmp", "ansible-tmp-1", "/tmp/other", "/tmp/ansible-tmp-1/.."])
+def test_only_ansibles_own_directories_are_a_payload(path: Optional[str]) -> None:
+    assert not job_status.is_payload(path)
+    assert job_status.is_payload("/root/.ansible/tmp/ansible-tmp-1-2-3/")
