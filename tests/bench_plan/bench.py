@@ -16,7 +16,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._memory import TH
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
 
 from tests.bench_plan.outcomes import CARD, COOKBOOK, MANY, NAIVE, OURS, Outcome, Row
-from tests.bench_plan.published import Command, command_of
+from tests.bench_plan.published import DIST, Command, command_of, node_arguments
 from tests.bench_plan.sizing import served
 from tests.engine_matrix.answers import ask
 from tests.engine_matrix.cells import CARDS, SIZES, all_models, read, write_folders
@@ -26,7 +26,6 @@ from tests.engine_matrix.judge import engines_refusal
 
 CONTEXT_TOKENS = 4096
 NAIVE_FACTOR = 1.2
-DIST = "10.0.0.1:5000"
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,6 @@ def memory_mib(card: str) -> int:
     return int(str(CARDS[card]["memory_mib"]))
 
 
-def node_arguments(hosts: int) -> list[str]:
-    """What a command over several hosts needs; every kind gets the same."""
-    return ["--nnodes", str(hosts), "--node-rank", "0", "--dist-init-addr", DIST] if hosts > 1 else []
-
-
 def naive_size(weights: float, memory: float) -> Optional[tuple[int, int]]:
     """(hosts, GPUs of each): the fewest whose memory holds the weights and a fifth more."""
     return next((size for size in SIZES if weights * NAIVE_FACTOR <= memory * size[0] * size[1]), None)
@@ -67,7 +61,7 @@ def naive(model: str, card: str, path: str) -> Optional[Command]:
     if weights is None:
         return None
     hosts, each = naive_size(weights, memory_mib(card) * 2.0**20) or SIZES[-1]
-    return Command(["--model-path", path, "--tp-size", str(hosts * each), *node_arguments(hosts)], hosts * each)
+    return Command(["--model-path", path, "--tp-size", str(hosts * each), *node_arguments(hosts * each)], hosts * each)
 
 
 def ours(
@@ -104,11 +98,11 @@ def ours(
 
 
 def make_cell(release: str, model: str, card: str, base: Path) -> Cell:
-    """The commands of a cell. All but the naive one run on the GPUs that our plan takes."""
+    """The commands of a cell. One that says for itself how many GPUs it takes for this card keeps them, others get our plan's."""
     path = str(base / model)
     mine, (hosts, each), why = ours(release, model, card, path)
     size = hosts * each
-    found = {kind: command_of(kind, model, card, path, size, node_arguments(hosts)) for kind in (CARD, COOKBOOK)}
+    found = {kind: command_of(kind, model, card, path, size) for kind in (CARD, COOKBOOK)}
     many = ours(release, model, card, path, [(hosts, each)], THROUGHPUT)[0] if mine is not None else None
     found.update({NAIVE: naive(model, card, path), OURS: mine, MANY: many})
     return Cell(release, model, card, size, {kind: command for kind, command in found.items() if command is not None}, why)

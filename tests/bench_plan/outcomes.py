@@ -191,4 +191,4 @@ def sizes_changed(rows: Sequence[Row]) -> str:
     """In how many cells a published size was replaced, in words."""
     counts = {kind: share(rows, kind) for kind in (CARD, COOKBOOK)}
     said = [f"{counted.changed} of {counted.cells} cells ({kind})" for kind, counted in counts.items()]
-    return f"The published tensor parallel size does not fit, or is not meant for the card, and is our plan's instead: {', '.join(said)}."
+    return f"The published tensor parallel size is not one for the card, and is our plan's instead: {', '.join(said)}."

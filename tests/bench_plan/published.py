@@ -17,6 +17,9 @@ DATA = Path(__file__).resolve().parents[1] / "data/bench_plan/commands.json"
 ANY = "any"
 NEAREST = ("H100", "B200")
 """Whose command a card takes that the publisher does not list."""
+HOST = 8
+"""GPUs of a host."""
+DIST = "10.0.0.1:5000"
 _MODEL = ("--model-path", "--model")
 _SIZE = ("--tp-size", "--tensor-parallel-size", "--tp")
 _PROGRAMS = (["python", "-m", "sglang.launch_server"], ["sglang", "serve"])
@@ -57,8 +60,13 @@ def _at(argv: Sequence[str], names: Sequence[str]) -> Optional[int]:
     return next((index + 1 for index, word in enumerate(argv) if word in names), None)
 
 
-def put(text: str, model_path: str, size: int, listed: bool, nodes: Sequence[str] = ()) -> Command:
-    """A published command on a cell of so many GPUs. Its own size is kept where it was published for this card and fits."""
+def node_arguments(size: int) -> list[str]:
+    """What a command over several hosts of eight GPUs needs; every kind gets the same."""
+    return ["--nnodes", str(size // HOST), "--node-rank", "0", "--dist-init-addr", DIST] if size > HOST else []
+
+
+def put(text: str, model_path: str, size: int, listed: bool) -> Command:
+    """A published command on a cell of so many GPUs. Its own number of GPUs is kept where it was published for this card."""
     env, argv = read_command(text)
     where = _at(argv, _MODEL)
     if where is None:
@@ -66,16 +74,16 @@ def put(text: str, model_path: str, size: int, listed: bool, nodes: Sequence[str
     argv[where] = model_path
     where = _at(argv, _SIZE)
     own = int(argv[where]) if where is not None else 1
-    if own == size or (listed and own <= size):
-        return Command(argv + list(nodes if own == size else ()), own, env)
+    if listed or own == size:
+        return Command(argv + node_arguments(own), own, env)
     if where is None:
         argv += ["--tp-size", str(size)]
     else:
         argv[where] = str(size)
-    return Command(argv + list(nodes), size, env, f"size {own} -> {size}")
+    return Command(argv + node_arguments(size), size, env, f"size {own} -> {size}")
 
 
-def command_of(kind: str, model: str, card: str, model_path: str, size: int, nodes: Sequence[str] = ()) -> Optional[Command]:
+def command_of(kind: str, model: str, card: str, model_path: str, size: int) -> Optional[Command]:
     """The card's or the cookbook's command for a cell; None where nothing is published for the model."""
     for entry in published()[kind]:
         if model not in entry["models"]:
@@ -83,5 +91,5 @@ def command_of(kind: str, model: str, card: str, model_path: str, size: int, nod
         commands = entry["commands"]
         for name in (card, ANY, *NEAREST):
             if name in commands:
-                return put(commands[name], model_path, size, name == card, nodes)
+                return put(commands[name], model_path, size, name == card)
     return None

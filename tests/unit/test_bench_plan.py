@@ -33,7 +33,7 @@ from tests.bench_plan.published import Command, command_of, published, put, read
 from tests.bench_plan.sizing import served
 from tests.engine_matrix.cells import CARDS, read
 
-NODES = ["--nnodes", "2"]
+NODES = ["--nnodes", "2", "--node-rank", "0", "--dist-init-addr", "10.0.0.1:5000"]
 
 
 def commands() -> list[str]:
@@ -60,21 +60,20 @@ def test_every_gdn_model_has_a_published_command_with_its_place(kind: str) -> No
     "text, size, listed, argv, used, changed",
     [
         # Published for no card: the cell's size.
-        ("sglang serve --model-path A/B --tp-size 8", 2, False, ["--model-path", "/m", "--tp-size", "2", *NODES], 2, "size 8 -> 2"),
-        # Published for this card, and it fits: as it is, on one host.
+        ("sglang serve --model-path A/B --tp-size 8", 2, False, ["--model-path", "/m", "--tp-size", "2"], 2, "size 8 -> 2"),
+        ("sglang serve --model-path A/B --tp-size 8", 16, False, ["--model-path", "/m", "--tp-size", "16", *NODES], 16, "size 8 -> 16"),
+        ("sglang serve --model A/B", 2, False, ["--model", "/m", "--tp-size", "2"], 2, "size 1 -> 2"),
+        ("sglang serve --model A/B", 1, False, ["--model", "/m"], 1, ""),
+        # Published for this card: as it is, more or fewer than the cell's, on as many hosts as it needs.
         ("sglang serve --model-path A/B --tp 2", 16, True, ["--model-path", "/m", "--tp", "2"], 2, ""),
+        ("sglang serve --model-path A/B --tp 16", 8, True, ["--model-path", "/m", "--tp", "16", *NODES], 16, ""),
         ("sglang serve --model-path A/B", 2, True, ["--model-path", "/m"], 1, ""),
-        # It does not fit.
-        ("sglang serve --model-path A/B --tp 4", 2, True, ["--model-path", "/m", "--tp", "2", *NODES], 2, "size 4 -> 2"),
-        # No size is published, and the card is another one.
-        ("sglang serve --model A/B", 2, False, ["--model", "/m", "--tp-size", "2", *NODES], 2, "size 1 -> 2"),
-        ("sglang serve --model A/B", 1, False, ["--model", "/m", *NODES], 1, ""),
     ],
 )
-def test_the_published_size_is_kept_only_where_it_is_meant_for_the_card_and_fits(
+def test_the_published_size_is_kept_only_where_it_is_meant_for_the_card(
     text: str, size: int, listed: bool, argv: list[str], used: int, changed: str
 ) -> None:
-    command = put(text, "/m", size, listed, NODES)
+    command = put(text, "/m", size, listed)
     assert (command.argv, command.size, command.changed) == (argv, used, changed)
 
 
