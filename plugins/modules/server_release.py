@@ -337,6 +337,8 @@ def main() -> None:
         module.fail_json(**error.as_result())
     except OSError as error:
         module.fail_json(msg=f"cannot read or write the instance's files: {error}")
+    if not module._diff:  # under --diff Ansible prints whatever comes back, also where the task says diff: false
+        result.pop("diff", None)
     module.exit_json(**result)
 
 

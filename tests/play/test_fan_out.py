@@ -124,11 +124,12 @@ def tokens_in(output: str) -> list[str]:
 
 
 def test_the_hub_is_asked_once_and_nothing_is_left_behind(fleet: Fleet, source: Path) -> None:
-    # c cannot serve: whoever is paired with it goes to another peer in a later round.
-    fleet.variables["c"]["model_shards_peer_address"] = "192.0.2.77"
+    # b cannot serve: whoever is paired with it goes to another peer in a later round.
+    fleet.variables["b"]["model_shards_peer_address"] = "192.0.2.77"
     first = fleet.play("-vvv")
     assert first.ok, first.output
     fleet.assert_whole(source)
+    assert first.stats["rescued"]["b"] > 0
     assert sent_bytes(fleet.hub) == size_of(source)
     peers = set(ports_of(first.output)) - {fleet.hub.server_address[1]}
     assert peers
