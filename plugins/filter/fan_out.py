@@ -55,7 +55,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._fan_out import p
 
 def _filter(need: Iterable[str], have: Iterable[str], failed: Iterable[Sequence[str]] = ()) -> dict[str, Any]:
     needing, having = list(need), list(have)
-    earlier = {(receiver, source) for receiver, source in failed}
+    earlier = {(pair[0], pair[1]) for pair in failed}
     return {"pairs": pairs(needing, having, earlier), "rounds": rounds(len(needing) + len(having), len(having))}
 
 

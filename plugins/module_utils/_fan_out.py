@@ -31,7 +31,7 @@ def pairs(need: Sequence[str], have: Sequence[str], failed: Collection[tuple[str
     `failed` are pairs (receiver, source) of earlier rounds that did not work. A source that failed anybody comes last, and a
     receiver does not get the same source twice.
     """
-    blamed = Counter(source for _, source in failed)
+    blamed = Counter(pair[1] for pair in failed)
     free = sorted(have, key=lambda host: blamed[host])  # a stable sort: otherwise the order that was given
     chosen: dict[str, str] = {}
     for receiver in need:

@@ -61,8 +61,8 @@ class PeerServer(ThreadingHTTPServer):
     request_queue_size = 64
 
     def __init__(self, job: dict[str, Any], files: Files) -> None:
-        family, _, _, _, address = socket.getaddrinfo(job["address"], job["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        self.address_family = family
+        found = socket.getaddrinfo(job["address"], job["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        self.address_family, address = found[0], found[4]
         self.prefix = f"/{job['repo']}/resolve/{job['revision']}/"
         self.token = str(job["token"])
         self.files = files
