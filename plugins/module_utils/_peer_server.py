@@ -68,7 +68,7 @@ class PeerServer(ThreadingHTTPServer):
         self.files = files
         self._lock = threading.Lock()
         self._active, self._idle_since = 0, time.monotonic()
-        super().__init__(address, Handler)  # type: ignore[arg-type,unused-ignore]
+        super().__init__(address, Handler)  # type: ignore[arg-type,unused-ignore]  # IPv6 addresses have four parts
 
     @contextlib.contextmanager
     def busy(self) -> Any:

@@ -11,7 +11,6 @@ from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._engine_runner import parse_answer
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._launch_plan import launch_plan
 from ansible_collections.inference.sglang.plugins.module_utils._memory import THROUGHPUT
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import profile_model
 
@@ -19,7 +18,7 @@ from tests.bench_plan.outcomes import CARD, COOKBOOK, MANY, NAIVE, OURS, Outcome
 from tests.bench_plan.published import DIST, Command, command_of, node_arguments
 from tests.bench_plan.sizing import served
 from tests.engine_matrix.answers import ask
-from tests.engine_matrix.cells import CARDS, SIZES, all_models, read, write_folders
+from tests.engine_matrix.cells import CARDS, SIZES, all_models, planned, read, write_folders
 from tests.engine_matrix.environments import cache
 from tests.engine_matrix.independent import weight_bytes
 from tests.engine_matrix.judge import engines_refusal
@@ -74,17 +73,8 @@ def ours(
         if hosts > 1:
             settings.update(node_rank=0, dist_init_addr=DIST)
         try:
-            plan = launch_plan(
-                read(model),
-                release,
-                [CARDS[card]] * each,
-                read(model, ".hf_quant_config"),
-                tensor_parallel_size=hosts * each,
-                nodes=hosts,
-                settings=settings,
-                workload={"context_tokens": CONTEXT_TOKENS, "profile": profile},
-                allow_unverified_release=True,
-            )
+            load = {"context_tokens": CONTEXT_TOKENS, "profile": profile}
+            plan = planned(release, model, card, (hosts, each), settings, load)
         except SglangError as error:
             words = str(error).splitlines()[0]
             if not words.startswith("Tensor parallelism over"):

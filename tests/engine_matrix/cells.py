@@ -118,7 +118,8 @@ def _settings(model: str, base: Path, hosts: int) -> dict[str, Any]:
     return found
 
 
-def _planned(release: str, model: str, card: str, size: tuple[int, int], settings: dict[str, Any], load: Any) -> dict[str, Any]:
+def planned(release: str, model: str, card: str, size: tuple[int, int], settings: dict[str, Any], load: Any) -> dict[str, Any]:
+    """The launch plan on so many hosts with so many of one card each."""
     hosts, each = size
     return launch_plan(
         read(model),
@@ -140,7 +141,7 @@ def plan_cell(release: str, model: str, card: str, base: Path) -> Cell:
         for hosts, each in SIZES:
             settings = _settings(model, base, hosts)
             try:
-                plan = _planned(release, model, card, (hosts, each), settings, load)
+                plan = planned(release, model, card, (hosts, each), settings, load)
             except SglangError as error:
                 words = str(error).splitlines()[0]
                 # A size that does not divide is no verdict on the model, but where no size is one.

@@ -40,7 +40,7 @@ def cache() -> Path:
 
 def normal(requirement: str) -> str:
     """The name of a requirement, as PyPI compares it."""
-    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", requirement)[0]).lower()  # type: ignore[index]
+    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", requirement)[0]).lower()  # type: ignore[index]  # every requirement begins with a name
 
 
 def wanted() -> list[str]:

@@ -44,7 +44,7 @@ def _module(*names: str) -> Any:
 
 
 def _source() -> Path:
-    import sglang.srt  # type: ignore[import-not-found]
+    import sglang.srt  # type: ignore[import-not-found]  # only in the environment
 
     return Path(sglang.srt.__path__[0])
 

@@ -75,7 +75,7 @@ def run_cell(runner: str, question: dict[str, Any], scratch: Path) -> None:
         os.dup2(os.open(scratch / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
     os.environ.update(question.get("env", {}))
     sys.argv = ["-", *question["argv"]]
-    os._exit = leave  # type: ignore[assignment]
+    os._exit = leave  # type: ignore[assignment]  # raised, so that what was gathered is still written
     namespace: dict[str, Any] = {"__name__": "__main__"}
     before = set(sys.modules)
     try:
@@ -124,12 +124,12 @@ def main() -> int:
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
     sys.dont_write_bytecode = False
     sys.path.insert(0, job["stand_ins"])
-    import sglang_cpu_import_stubs  # type: ignore[import-not-found]
+    import sglang_cpu_import_stubs  # type: ignore[import-not-found]  # only in the environment
 
     sglang_cpu_import_stubs.install()
     for name in SHARED:
         importlib.import_module(name)
-    return max(in_fork(lambda batch=batch: answer_batch(job, batch, answers)) for batch in job["batches"])  # type: ignore[misc]
+    return max(in_fork(lambda batch=batch: answer_batch(job, batch, answers)) for batch in job["batches"])  # type: ignore[misc]  # a default of a lambda has no type
 
 
 if __name__ == "__main__":
