@@ -44,10 +44,13 @@ def main() -> None:
     if ending == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if ending == "vanish":
-        # Everything that could tidy up: the watcher first, then the wrapper and this very process.
-        with open(f"/proc/{os.getppid()}/stat", encoding="utf-8") as handle:
-            os.kill(int(handle.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
-        os.killpg(os.getpgid(0), signal.SIGKILL)
+        # Everything that could tidy up, one by one: the watcher, the wrapper and this very process. They need not be one process group, as
+        # the watcher makes the group after it has forked the wrapper.
+        wrapper = os.getppid()
+        with open(f"/proc/{wrapper}/stat", encoding="utf-8") as handle:
+            watcher = int(handle.read().rpartition(")")[2].split()[1])
+        for process in (watcher, wrapper, os.getpid()):
+            os.kill(process, signal.SIGKILL)
     if ending == "hang":
         signal.pause()
     module.warn("a warning of the module")
