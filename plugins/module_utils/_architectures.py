@@ -25,47 +25,51 @@ class Architecture:
     vision: bool = False
     served: bool = True
     """False where no SGLang release from 0.5.9 to 0.5.23 has a class of this name."""
+    types: tuple[str, ...] = ()
+    """`model_type` of its checkpoints, as far as their reading is held against the releases (`Release.unread_types`)."""
 
 
-_SIZED = (
-    "DeepseekV2ForCausalLM",
-    "DeepseekV3ForCausalLM",
-    "DeepseekV32ForCausalLM",
-    "Glm4MoeForCausalLM",
-    "GlmMoeDsaForCausalLM",
-    "GptOssForCausalLM",
-    "LlamaForCausalLM",
-    "MiMoForCausalLM",
-    "MiMoV2FlashForCausalLM",
-    "MiniMaxM2ForCausalLM",
-    "MistralForCausalLM",
-    "Qwen2ForCausalLM",
-    "Qwen3ForCausalLM",
-    "Qwen3MoeForCausalLM",
-)
+_SIZED = {
+    "DeepseekV2ForCausalLM": ("deepseek_v2",),
+    "DeepseekV3ForCausalLM": ("deepseek_v3", "kimi_k2"),
+    "DeepseekV32ForCausalLM": ("deepseek_v32",),
+    "Glm4MoeForCausalLM": ("glm4_moe",),
+    "GlmMoeDsaForCausalLM": ("glm_moe_dsa",),
+    "GptOssForCausalLM": ("gpt_oss",),
+    "LlamaForCausalLM": ("llama",),
+    "MiMoForCausalLM": ("mimo",),
+    "MiMoV2FlashForCausalLM": ("mimo_v2_flash",),
+    "MiniMaxM2ForCausalLM": ("minimax_m2",),
+    "MistralForCausalLM": ("mistral",),
+    "Qwen2ForCausalLM": ("qwen2",),
+    "Qwen3ForCausalLM": ("qwen3",),
+    "Qwen3MoeForCausalLM": ("qwen3_moe",),
+}
 # Read, but with no shapes of their own here yet.
 _UNSIZED = ("MixtralForCausalLM", "Phi3ForCausalLM", "Qwen2MoeForCausalLM")
 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        Architecture("Qwen3_5ForConditionalGeneration", "gdn", "gdn", "interval", vision=True),
-        Architecture("Qwen3_5MoeForConditionalGeneration", "gdn", "gdn", "interval", vision=True),
-        Architecture("Qwen3_5ForCausalLM", "gdn", "gdn", "interval"),
-        Architecture("Qwen3_5MoeForCausalLM", "gdn", "gdn", "interval"),
-        Architecture("Qwen3NextForCausalLM", "gdn", "gdn", "interval"),
-        Architecture("KimiLinearForCausalLM", "kda", "computed"),
-        Architecture("NemotronHForCausalLM", "mamba2", "computed"),
+        Architecture("Qwen3_5ForConditionalGeneration", "gdn", "gdn", "interval", vision=True, types=("qwen3_5",)),
+        Architecture("Qwen3_5MoeForConditionalGeneration", "gdn", "gdn", "interval", vision=True, types=("qwen3_5_moe",)),
+        Architecture("Qwen3_5ForCausalLM", "gdn", "gdn", "interval", types=("qwen3_5_text",)),
+        Architecture("Qwen3_5MoeForCausalLM", "gdn", "gdn", "interval", types=("qwen3_5_moe_text",)),
+        Architecture("Qwen3NextForCausalLM", "gdn", "gdn", "interval", types=("qwen3_next",)),
+        Architecture("KimiLinearForCausalLM", "kda", "computed", types=("kimi_linear",)),
+        Architecture("NemotronHForCausalLM", "mamba2", "computed", types=("nemotron_h",)),
         Architecture("Nemotron3ForCausalLM", "mamba2", served=False),
-        Architecture("GraniteMoeHybridForCausalLM", "mamba2", "computed"),
-        Architecture("FalconH1ForCausalLM", "mamba2", "computed", layers="both"),
+        Architecture("GraniteMoeHybridForCausalLM", "mamba2", "computed", types=("granitemoehybrid",)),
+        Architecture("FalconH1ForCausalLM", "mamba2", "computed", layers="both", types=("falcon_h1",)),
         Architecture("MiniMaxText01ForCausalLM", "lightning", served=False),
-        Architecture("Lfm2ForCausalLM", "short_conv", "computed"),
+        Architecture("Lfm2ForCausalLM", "short_conv", "computed", types=("lfm2",)),
         Architecture("Lfm2MoeForCausalLM", "short_conv"),
-        *(Architecture(name, sizing="computed", layers="plain") for name in _SIZED),
+        *(Architecture(name, sizing="computed", layers="plain", types=types) for name, types in _SIZED.items()),
         *(Architecture(name, layers="plain") for name in _UNSIZED),
     )
 }
+MODEL_TYPES = frozenset(name for row in ARCHITECTURES.values() for name in row.types)
+"""Of every other type nobody has looked up which release reads it."""
 
 
 def architecture_of(names: Optional[list[object]]) -> Architecture:

@@ -22,6 +22,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._memory import (
     keep_free,
     size_with,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._model_code import note_unknown, refuse_unread
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile, profile_model
 from ansible_collections.inference.sglang.plugins.module_utils._nodes import Nodes, even_sizes, read_nodes
 from ansible_collections.inference.sglang.plugins.module_utils._options import option_table, render
@@ -304,7 +305,9 @@ def launch_plan(
     hosts, settings = read_nodes(nodes, settings)
     wishes = read_wishes(release, settings, extra_args)
     on_cpu = wishes.fields.text("device") == "cpu"
+    trusted = wishes.fields.boolean("trust_remote_code") is True
     _plan_checks.refuse_unplanned(profile, release, on_cpu)
+    refuse_unread(profile, release, trusted)
     cards = [] if on_cpu else _plan_checks.need_gpus(read_gpus(gpus))
     _plan_checks.refuse_cards(release, cards)
     _plan_checks.refuse_quantization(profile, release, _plan_checks.smallest(cards) if cards else None)
@@ -325,7 +328,8 @@ def launch_plan(
     argv, reasons = _assemble(release, wishes, derived, sizing.overridden)
     emitted = {reason.flag for reason in reasons}
     reasons += [reason for reason in speculation.reasons if reason.flag not in emitted]
-    advice = _plan_checks.warnings(profile, release, speculation, cards, size[0], evidence, hosts)
+    unknown = note_unknown(profile, trusted)
+    advice = _plan_checks.warnings(profile, release, speculation, cards, size[0], evidence, hosts) + ([unknown] if unknown else [])
     return {
         "sglang_version": release.version,
         "argv": argv,

@@ -108,6 +108,8 @@ class ModelProfile:
     max_context: Optional[int]
     vision: Optional[Vision]
     needs_remote_code: bool
+    brings_config_code: bool
+    """Whether auto_map names a configuration class of the model's own repository."""
     latent: Optional[Latent]
     window: Window
     forward: FeedForward
@@ -237,6 +239,11 @@ def _attention(text: Fields) -> tuple[int, int, int, bool]:
     return heads, kv_heads, other or max(1, text.need_integer("hidden_size", maximum=_MAXIMUM_SIZE) // heads), True
 
 
+def _brings_config_code(config: Fields) -> bool:
+    names = config.values.get("auto_map")
+    return isinstance(names, dict) and isinstance(names.get("AutoConfig"), str) and names["AutoConfig"] != ""
+
+
 def _shared_expert(text: Fields) -> int:
     size, _key = text.first_integer(("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"))
     return size or 0
@@ -298,6 +305,7 @@ def profile_model(config: object, hf_quant_config: object = None) -> ModelProfil
         max_context=max_context,
         vision=_vision(top) if architecture.vision else None,
         needs_remote_code=top.has("auto_map"),
+        brings_config_code=_brings_config_code(top),
         latent=latent,
         window=read_window(text, heads, kv_heads, head_dim),
         forward=read_feed_forward(architecture, text, layers, hidden),

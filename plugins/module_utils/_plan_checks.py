@@ -12,6 +12,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._gpus import Gpu
 from ansible_collections.inference.sglang.plugins.module_utils._model_profile import ModelProfile
 from ansible_collections.inference.sglang.plugins.module_utils._nodes import Nodes
 from ansible_collections.inference.sglang.plugins.module_utils._plain import Fields, plain_mapping, shown
+from ansible_collections.inference.sglang.plugins.module_utils._quantization import Quantization
 from ansible_collections.inference.sglang.plugins.module_utils._releases import UNVERIFIED, Release, first_release, place
 from ansible_collections.inference.sglang.plugins.module_utils._releases_environment import unknown_variable
 from ansible_collections.inference.sglang.plugins.module_utils._speculative import Speculation
@@ -96,6 +97,19 @@ def _refuse_misread(profile: ModelProfile, release: Release, algorithms: set[str
     )
 
 
+def _refuse_without_group(quantization: Quantization, release: Release) -> None:
+    """Refuse an NVFP4 checkpoint whose description leaves out the size of its groups, where the release does not take it for granted."""
+    read = quantization.source.split(" and ")[0]
+    if quantization.rules.group_named or (read == "config.json" and release.nvfp4_group_assumed):
+        return
+    raise SglangError(
+        f"SGLang {release.version} does not load this NVFP4 checkpoint: its {read} names no group_size.",
+        found=f"{read}: quant_algo {quantization.algorithm}, without group_size ({place(release, 'nvfp4_legacy')})",
+        wanted="group_size, which its publisher's file names (16 for NVFP4)",
+        next_step=f"Fetch {read} again from the model's repository; it is not complete.",
+    )
+
+
 def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[Gpu]) -> None:
     """Refuse weights that the cards cannot run."""
     quantization = profile.quantization
@@ -112,6 +126,8 @@ def refuse_quantization(profile: ModelProfile, release: Release, gpu: Optional[G
             wanted=f"{_dotted(minimum)} or higher in SGLang {release.version}",
             next_step="Take another checkpoint of the model (bf16, or a quantisation this card supports), or other GPUs.",
         )
+    if method == "modelopt_fp4":
+        _refuse_without_group(quantization, release)
     if quantization.method == "mlx":
         raise SglangError("An MLX checkpoint does not run on NVIDIA GPUs.", found=f"quantization: {method}", wanted="the original weights")
 

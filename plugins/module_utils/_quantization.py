@@ -25,6 +25,8 @@ class Rules:
     zero_points: bool = False
     mtp_group: int = 0
     """The same for the MTP layer, where it is quantised by a rule of its own."""
+    group_named: bool = False
+    """Whether the file that the engine reads names the group: config.json's own block where there is one."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,16 @@ def _int4(fields: Fields) -> Rules:
     return Rules(_names(fields), (), "INT4", size, zero_points, mtp) if size else Rules()
 
 
+def _group_named(fields: Optional[Fields]) -> bool:
+    """As ModelOptFp4Config.from_config looks for it: beside the algorithm, or in a group of layers."""
+    if fields is None:
+        return False
+    groups = fields.values.get("config_groups")
+    blocks = [fields.values, *(groups.values() if isinstance(groups, dict) else [])]
+    blocks += [group["weights"] for group in blocks[1:] if isinstance(group, dict) and "weights" in group]
+    return any(isinstance(block, dict) and isinstance(block.get("group_size"), int) for block in blocks)
+
+
 def _rules(own: Optional[Fields], extra: Optional[Fields], method: str, algorithm: Optional[str]) -> Rules:
     if method == "compressed-tensors" and own is not None and own.text("format") == "pack-quantized":
         return _int4(own)
@@ -137,7 +149,8 @@ def _rules(own: Optional[Fields], extra: Optional[Fields], method: str, algorith
     group = (fields.integer("group_size", 1, 1 << 20) if fields is not None else None) or 16
     excluded = _names(fields) or _names(own)
     name = (algorithm or "").upper()
-    return Rules(excluded, listed, "" if name == "MIXED_PRECISION" else name, group)
+    named = _group_named(own if own is not None else extra)
+    return Rules(excluded, listed, "" if name == "MIXED_PRECISION" else name, group, group_named=named)
 
 
 def read_quantization(config: Fields, text: Fields, hf_quant_config: Optional[dict[str, Any]]) -> Optional[Quantization]:

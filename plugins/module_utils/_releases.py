@@ -21,6 +21,7 @@ __all__ = [
     "UNVERIFIED",
     "CardDefaults",
     "Release",
+    "first_reader",
     "first_release",
     "known_releases",
     "log_wording",
@@ -69,6 +70,11 @@ def newest_release() -> Release:
 def first_release(field: str, value: object) -> str:
     """The first release of the table of which a fact is true, for messages about them all."""
     return next((version for version in known_releases() if getattr(RELEASES[version], field) == value), "none")
+
+
+def first_reader(model_type: str) -> str:
+    """The first release that reads a model type by itself, for messages; empty where none does."""
+    return next((version for version in known_releases() if model_type not in RELEASES[version].unread_types), "")
 
 
 def _newer_than_the_table(version: str) -> Optional[Release]:

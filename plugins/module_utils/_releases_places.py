@@ -94,6 +94,12 @@ kernels_line 0.5.10=layers/attention/linear/utils.py:45 0.5.12=layers/attention/
      0.5.18=layers/attention/linear/utils.py:96 0.5.19=layers/attention/linear/utils.py:100
      0.5.22=layers/attention/linear/utils.py:105
 lazy_refused 0.5.13=server_args.py:2709 0.5.14=server_args.py:4374 0.5.15=server_args.py:4272 0.5.16=server_args.py:4843 0.5.17=-
+model_types 0.5.9=utils/hf_transformers_utils.py:80 0.5.10=utils/hf_transformers_utils.py:100
+     0.5.11=utils/hf_transformers/common.py:69 0.5.12=utils/hf_transformers/common.py:74 0.5.13=utils/hf_transformers/common.py:76
+     0.5.15=utils/hf_transformers/common.py:77 0.5.16=utils/hf_transformers/common.py:82 0.5.17=utils/hf_transformers/common.py:85
+     0.5.18=utils/hf_transformers/common.py:89 0.5.19=utils/hf_transformers/common.py:92
+     0.5.20=utils/hf_transformers/common.py:109 0.5.21=utils/hf_transformers/common.py:115
+     0.5.23=utils/hf_transformers/common.py:117
 modelopt_mixed 0.5.10=configs/model_config.py:813 0.5.11=configs/model_config.py:899 0.5.12=configs/model_config.py:1009
      0.5.13=configs/model_config.py:1025 0.5.14=configs/model_config.py:1148 0.5.15=configs/model_config.py:1155
      0.5.16=configs/model_config.py:1215 0.5.17=configs/model_config.py:1263 0.5.18=configs/model_config.py:1297
@@ -117,6 +123,18 @@ numbers 0.5.9=server_args.py:5741 0.5.10=server_args.py:6711 0.5.11=server_args.
      0.5.19=arg_groups/speculative_hook.py:966 0.5.20=arg_groups/speculative_hook.py:1144
      0.5.21=arg_groups/speculative_hook.py:1318 0.5.22=arg_groups/speculative_hook.py:1340
      0.5.23=arg_groups/speculative_hook.py:1430
+nvfp4_group 0.5.17=layers/quantization/modelopt_quant.py:1335 0.5.18=layers/quantization/modelopt_quant.py:1503
+     0.5.19=layers/quantization/modelopt_quant.py:1559 0.5.20=layers/quantization/modelopt_quant.py:1588
+     0.5.21=layers/quantization/modelopt_quant.py:1624 0.5.22=layers/quantization/modelopt_quant.py:1628
+     0.5.23=layers/quantization/modelopt_quant.py:1649
+nvfp4_legacy 0.5.9=layers/quantization/modelopt_quant.py:1045 0.5.10=layers/quantization/modelopt_quant.py:1237
+     0.5.11=layers/quantization/modelopt_quant.py:1234 0.5.12=layers/quantization/modelopt_quant.py:1227
+     0.5.13=layers/quantization/modelopt_quant.py:1297 0.5.14=layers/quantization/modelopt_quant.py:1315
+     0.5.15=layers/quantization/modelopt_quant.py:1317 0.5.16=layers/quantization/modelopt_quant.py:1301
+     0.5.17=layers/quantization/modelopt_quant.py:1348 0.5.18=layers/quantization/modelopt_quant.py:1516
+     0.5.19=layers/quantization/modelopt_quant.py:1572 0.5.20=layers/quantization/modelopt_quant.py:1601
+     0.5.21=layers/quantization/modelopt_quant.py:1637 0.5.22=layers/quantization/modelopt_quant.py:1641
+     0.5.23=layers/quantization/modelopt_quant.py:1665
 oldest_card 0.5.9=model_executor/model_runner.py:913 0.5.10=model_executor/model_runner.py:1089
      0.5.11=model_executor/model_runner.py:1304 0.5.12=model_executor/model_runner.py:1389
      0.5.13=model_executor/model_runner.py:1294 0.5.14=model_executor/model_runner.py:1353

@@ -22,6 +22,7 @@ _PLAIN = frozenset(
 _EAGLE3 = (
     _DEEPSEEK | _PLAIN | {"Glm4MoeForCausalLM", "MiniMaxM2ForCausalLM", "Qwen2ForCausalLM", "Qwen2MoeForCausalLM", "Qwen3NextForCausalLM"}
 )
+_UNREAD = frozenset({"kimi_k2", "mimo", "mimo_v2_flash"})
 _CAPABILITIES = {
     "awq_marlin": 80,
     "bitsandbytes": 70,
@@ -75,6 +76,8 @@ _OLDEST = Release(
     bfloat16_card=80,
     minimum_capability=_pairs(_CAPABILITIES),
     modelopt_mixed="none",
+    nvfp4_group_assumed=False,
+    unread_types=_UNREAD | {"glm_moe_dsa", "minimax_m2", "qwen3_5_moe_text", "qwen3_5_text"},
     strategy_option="mamba_scheduler_strategy",
     strategy_auto="no_buffer",
     strategy_needs_flag=True,
@@ -152,6 +155,7 @@ _next(
     blackwell_backends=_pairs({"sm100": _EVERYWHERE, "sm120": _EVERYWHERE}),
     minimum_capability=_pairs(_CAPABILITIES, modelopt_mixed=100),
     modelopt_mixed="nemotron_h",
+    unread_types=_UNREAD,
     speculation_reserve_mib=4096,
     slots_follow_speculation=False,
     allreduce_off_option="enforce_disable_flashinfer_allreduce_fusion",
@@ -180,7 +184,13 @@ _next(
     kernel="0.4.2",
     torchcodec="0.11.1",
 )
-_next("0.5.12", algorithms=(*_ROWS[-1].algorithms, "FROZEN_KV_MTP"), flashinfer="0.6.11.post1", kernel="0.4.2.post2")
+_next(
+    "0.5.12",
+    algorithms=(*_ROWS[-1].algorithms, "FROZEN_KV_MTP"),
+    unread_types=_UNREAD - {"kimi_k2"},
+    flashinfer="0.6.11.post1",
+    kernel="0.4.2.post2",
+)
 _next("0.5.12.post1")
 _next(
     "0.5.13",
@@ -228,7 +238,7 @@ _next(
     kernel="0.4.5",
 )
 # 0.5.17 and 0.5.18 load the text-only classes too, but do not list them for the radix cache of hybrid models (overrides.py): not planned.
-_next("0.5.17", lazy_with_speculation=True, joint_pool_padding=True, flashinfer="0.6.15.post1")
+_next("0.5.17", lazy_with_speculation=True, joint_pool_padding=True, nvfp4_group_assumed=True, flashinfer="0.6.15.post1")
 _next(
     "0.5.18",
     dflash_exact_cell=True,
@@ -263,6 +273,7 @@ _next(
 _next(
     "0.5.22",
     eagle3_targets=_EAGLE3 | _QWEN_HYBRIDS | _QWEN_TEXT_ONLY,
+    unread_types=frozenset({"mimo"}),
     python_minimum="3.11",
     torch="2.14.1",
     transformers="5.19.0",

@@ -63,6 +63,11 @@ class Release:
     modelopt_mixed: str
     """Which ModelOpt checkpoints of mixed precision it takes for what they are: none, nemotron_h (its family alone), or listed (those whose
     list names NVFP4 layers). All others it takes for w4afp8, whose linear layers are FP8."""
+    nvfp4_group_assumed: bool
+    """Whether it takes NVFP4's group of 16 for granted where config.json's own quantization_config names no group_size."""
+    unread_types: frozenset[str]
+    """Model types that are planned here and that it reads with code of the model's repository only: neither it nor the transformers that it
+    pins has a configuration class for them."""
     # Speculation and the state cache
     strategy_option: str
     strategy_auto: str

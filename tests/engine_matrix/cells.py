@@ -163,6 +163,8 @@ def kind_of(words: str) -> str:
         ("does not serve", "not served"),
         ("which it is not", "misread"),
         ("weights do not run on", "quantisation"),
+        ("cannot read the model type", "not readable"),
+        ("names no group_size", "incomplete"),
         ("has no memory rule", "no memory rule"),
     ):
         if text in words:

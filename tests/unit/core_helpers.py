@@ -56,6 +56,15 @@ def hf_quant(name: str) -> Optional[dict[str, Any]]:
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def mended(name: str) -> tuple[dict[str, Any], Optional[dict[str, Any]]]:
+    """Both files with what some recordings lack: the name of the repository's code, and the size of NVFP4's groups."""
+    values, extra = config(name), hf_quant(name)
+    values.setdefault("auto_map", {"AutoConfig": "configuration_model.ModelConfig"})
+    if extra is not None:
+        extra["quantization"].setdefault("group_size", 16)
+    return values, extra
+
+
 def names() -> list[str]:
     """All recorded configs."""
     return sorted(path.stem for path in MODELS.glob("*.json") if not path.name.endswith(".hf_quant_config.json"))

@@ -18,10 +18,12 @@ from tests.unit.core_helpers import (
     CPU_SETTINGS,
     EXPECTED,
     H200,
+    HEADERS,
     RELEASES,
     SMOLLM2,
     config,
     hf_quant,
+    mended,
     names,
     plan,
     values,
@@ -332,8 +334,8 @@ def test_blackwell_changes_backend_and_page():
 def test_quantised_weights_and_cards():
     with pytest.raises(SglangError, match="modelopt_fp4 weights do not run on NVIDIA RTX A6000"):
         plan("Qwen3.5-122B-A10B-NVFP4")
-    super_120b = "NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
-    newer = plan(super_120b, "0.5.23", (B200,))
+    values, extra = mended("NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4")
+    newer = launch_plan(values, "0.5.23", [B200], extra, HEADERS)
     assert newer["memory"]["fits"] is None
     assert "headers" in newer["memory"]["why"]
     assert any("one byte a value" in warning for warning in newer["warnings"])
@@ -376,6 +378,9 @@ def test_which_mixed_checkpoints_are_taken_for_what_they_are():
 # What has no plan, and why: the engine itself refuses, or the weights exceed eight cards by config.json's shapes.
 NO_CLASS = {"MiniMax-Text-01"}
 MISREAD = {"Qwen3.6-27B-NVFP4"}
+# What has a plan only with code of its repository, or with a complete file.
+UNREAD = {"0.5.11": {"Kimi-K2-Instruct", "MiMo-7B-Base", "MiMo-V2-Flash"}, "0.5.23": {"MiMo-7B-Base"}}
+HALF = {"NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"}
 
 
 @pytest.mark.parametrize("version", RELEASES)
@@ -393,7 +398,12 @@ def test_every_recorded_model_is_planned_or_refused_with_a_reason(name, version)
         with pytest.raises(SglangError, match="which it is not"):
             plan(name, version, (B200,) * 8)
         return
-    found = plan(name, version, (B200,) * 8, weights=None, workload={"context_tokens": 4096})
+    if name in UNREAD[version] | HALF:
+        with pytest.raises(SglangError, match=r"cannot read the model type|names no group_size"):
+            plan(name, version, (B200,) * 8)
+    values, extra = mended(name)
+    settings = {"trust_remote_code": name in UNREAD[version]}
+    found = launch_plan(values, version, [B200] * 8, extra, settings=settings, workload={"context_tokens": 4096})
     accepted(version, found["argv"])
     if found["memory"]["fits"] is not True:
         assert "headers" in found["memory"]["why"] or "exceed" in found["memory"]["why"]

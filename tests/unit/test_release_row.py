@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._options_read import _apply, _option
 from ansible_collections.inference.sglang.plugins.module_utils._releases_types import unfolded
 
-from tests.support.options import make_options, wheel_facts
+from tests.support.options import make_options, model_types, wheel_facts
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER_ARGS = """
@@ -121,3 +121,37 @@ def test_facts_that_are_found_and_that_are_not(tmp_path: Path) -> None:
     assert "padding" not in places
     assert wheel_facts.functions_of(tmp_path) == {"handle_max_mamba_cache": "def _handle_max_mamba_cache(self):\n    return 1"}
     assert wheel_facts.with_method(tmp_path, "hook") == {"A", "B", "C"}
+
+
+REGISTRY = """
+from sglang.srt.configs import FalconH1Config, Inner
+_CONFIG_REGISTRY = {cls.model_type: cls for cls in [FalconH1Config, Inner]}
+class _Alias(Other):
+    model_type = "kimi_k2"
+def _load_deepseek_v32_model(model): pass
+"""
+CONFIGS = """
+class FalconH1Config(PretrainedConfig):
+    model_type = "falcon_h1"
+class Inner(PretrainedConfig):
+    model_type: str = "lfm2"
+class Elsewhere(PretrainedConfig):
+    model_type = "mimo"
+"""
+
+
+def test_types_of_both_wheels(tmp_path: Path) -> None:
+    """A class that nobody registers reads nothing, and neither does a name that is not mapped to a configuration."""
+    root, auto = tmp_path / "sglang/srt", tmp_path / "transformers/models/auto"
+    for folder in (root / "configs", root / "utils", auto):
+        folder.mkdir(parents=True)
+    (root / "utils/hf_transformers_utils.py").write_text(REGISTRY)
+    (root / "configs/all.py").write_text(CONFIGS)
+    (auto / "configuration_auto.py").write_text('MAP = OrderedDict([("llama", "LlamaConfig")])\nMAP.update({"qwen3": "Qwen3Config"})\n')
+    (auto / "auto_mappings.py").write_text('OrderedDict([("mistral", "MistralConfig"), ("mimo_v2_flash", "MiMo")])')
+    (auto / "modeling_auto.py").write_text('OrderedDict([("glm4_moe", "Glm4MoeConfig")])')
+    assert model_types.of_sglang(tmp_path) == {"falcon_h1", "lfm2", "kimi_k2", "deepseek_v32"}
+    assert model_types.of_transformers(tmp_path) == {"llama", "qwen3", "mistral"}
+    unread = model_types.unread(tmp_path, tmp_path)
+    assert {"mimo", "mimo_v2_flash", "glm4_moe"} <= unread
+    assert not unread & {"falcon_h1", "kimi_k2", "llama", "qwen3"}

@@ -22,6 +22,7 @@ CELLS = ("model_executor/pool_configurator.py",)
 HTTP = ("entrypoints/http_server.py",)
 LOADING = ("model_executor/model_runner_components/load_model_utils.py", "model_executor/model_runner.py")
 LOG = ("model_executor/**/*.py", "mem_cache/*.py", "managers/scheduler.py", "managers/**/*.py")
+REGISTRY = ("utils/hf_transformers/common.py", "utils/hf_transformers_utils.py")
 # fact -> (files below sglang/srt, in the order of trust; text)
 PROBES: dict[str, tuple[tuple[str, ...], str]] = {
     "strategy": (ARGUMENTS, r"def _mamba_radix_cache_resolution|def _?handle_mamba_radix_cache"),
@@ -48,6 +49,9 @@ PROBES: dict[str, tuple[tuple[str, ...], str]] = {
     "spec_v2_removed": (ARGUMENTS, r"SGLANG_ENABLE_SPEC_V2 has been removed"),
     "mtp_models": (("configs/model_config.py",), r'architectures\[0\] = "Qwen3_5ForCausalLMMTP"'),
     "modelopt_mixed": (("configs/model_config.py",), r'has_modelopt_nvfp4_layers = |arch\.startswith\("NemotronH"\)'),
+    "nvfp4_group": (("layers/quantization/modelopt_quant.py",), r"# NVFP4 \(incl\. NVFP4_AWQ\) always uses group_size 16"),
+    "nvfp4_legacy": (("layers/quantization/modelopt_quant.py",), r"group_size = ModelOptFp4Config\.common_group_size\(config\)"),
+    "model_types": (REGISTRY, r"^_CONFIG_REGISTRY"),
     "text_only": (("models/qwen3_5_text.py",), r"^EntryClass = "),
     "dflash": (ARGUMENTS, r"DFLASH speculative decoding requires setting"),
     "dflash_exact_cell": (CELLS, r"def _dflash_draft_cell_size"),
@@ -255,6 +259,7 @@ def facts_of(directory: Path) -> dict[str, Any]:
     return {
         "strategy_auto": "no_buffer" if "radix_off" in places or "joint" not in places else "extra_buffer",
         "modelopt_mixed": _mixed(places),
+        "nvfp4_group_assumed": "nvfp4_group" in places,
         "sparse_backend": places["sparse_backend"].caught,
         "no_buffer_refuses_speculation": "is not compatible with radix cache" in places["no_buffer"].caught,
         "no_buffer_needs_overlap_off": "overlap schedule" in places["no_buffer"].caught,
