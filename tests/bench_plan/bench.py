@@ -17,8 +17,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._model_profile im
 from tests.bench_plan.outcomes import CARD, COOKBOOK, MANY, NAIVE, OURS, Outcome, Row
 from tests.bench_plan.published import DIST, Command, command_of, node_arguments
 from tests.bench_plan.sizing import served
-from tests.engine_matrix.answers import ask
-from tests.engine_matrix.cells import CARDS, SIZES, all_models, planned, read, write_folders
+from tests.engine_matrix.answers import ask, asking
+from tests.engine_matrix.cells import CARDS, SIZES, all_models, kind_of, planned, read, write_folders
 from tests.engine_matrix.environments import cache
 from tests.engine_matrix.independent import weight_bytes
 from tests.engine_matrix.judge import engines_refusal
@@ -139,7 +139,8 @@ def run_release(release: str, models: Sequence[str], cards: Sequence[str], fresh
     for cell in cells:
         for kind in dict.fromkeys(asked_kinds(cell).values()):
             command = cell.commands[kind]
-            questions[cell.card].append({"id": name_of(cell, kind), "model": cell.model, "argv": command.argv, "env": command.env})
+            asked = {"id": name_of(cell, kind), "model": cell.model, "argv": command.argv, "env": command.env}
+            questions[cell.card].append({**asked, "program": asking(kind_of(cell.refusal))})
     answers = ask(release, questions, fresh)
     rows = []
     for cell in cells:

@@ -24,7 +24,14 @@ from tests.engine_matrix.environments import NoEnvironment, digest, make
 
 HERE = Path(__file__).resolve().parent
 STAND_INS = HERE.parent / "support/cpu_engine/stubs"
+PLAIN, WEIGHTS = "resident.py", "weight_shapes.py"
+"""The program that asks, and the one that also hands the engine a weight."""
 PROGRAMS = ("resident.py", "later_checks.py", "fake_card.py")
+
+
+def asking(kind: str) -> str:
+    """The program for a cell that this collection refuses for this reason; the plain one where it does not."""
+    return WEIGHTS if kind == "misread" else PLAIN
 
 
 def key(program: str, card: str, question: dict[str, Any]) -> str:
@@ -33,9 +40,9 @@ def key(program: str, card: str, question: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def program_of(release: str) -> str:
+def program_of(release: str, program: str = PLAIN) -> str:
     """The environment and the programs that ask in it."""
-    texts = [digest(release), RUNNER, *((HERE / name).read_text() for name in PROGRAMS)]
+    texts = [digest(release), RUNNER, *((HERE / name).read_text() for name in dict.fromkeys((*PROGRAMS, program)))]
     texts += [path.read_text() for path in sorted(STAND_INS.glob("*.py"))]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
@@ -52,15 +59,19 @@ def _remembered(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def ask(release: str, questions: dict[str, list[dict[str, Any]]], fresh: bool = False) -> dict[str, dict[str, Any]]:
-    """Card -> [{id, model, argv, env}] put to a release's engine: id -> its raw answer. Raises NoEnvironment."""
+    """Card -> [{id, model, argv, env, program}] put to a release's engine: id -> its raw answer. Raises NoEnvironment."""
     python = make(release)
     store = python.parents[1] / "answers.jsonl"
     known = {} if fresh else _remembered(store)
-    program = program_of(release)
-    keys = {question["id"]: key(program, card, question) for card, asked in questions.items() for question in asked}
-    new = {card: [question for question in asked if keys[question["id"]] not in known] for card, asked in questions.items()}
-    if any(new.values()):
-        for answer in _put(release, python, {card: asked for card, asked in new.items() if asked}):
+    texts = {program: program_of(release, program) for program in (PLAIN, WEIGHTS)}
+    every = [(card, question.get("program", PLAIN), question) for card, asked in questions.items() for question in asked]
+    keys = {question["id"]: key(texts[program], card, question) for card, program, question in every}
+    for program in texts:
+        new: dict[str, list[dict[str, Any]]] = {}
+        for card, wanted, question in every:
+            if wanted == program and keys[question["id"]] not in known:
+                new.setdefault(card, []).append(question)
+        for answer in _put(release, python, new, program) if new else ():
             answer["key"] = keys[answer["id"]]
             known[answer["key"]] = answer
             with store.open("a") as stream:
@@ -68,7 +79,7 @@ def ask(release: str, questions: dict[str, list[dict[str, Any]]], fresh: bool = 
     return {name: known[name_key] for name, name_key in keys.items()}
 
 
-def _put(release: str, python: Path, questions: dict[str, list[dict[str, Any]]]) -> Any:
+def _put(release: str, python: Path, questions: dict[str, list[dict[str, Any]]], program: str) -> Any:
     """The answers as they come."""
     job = {
         "runner": RUNNER,
@@ -85,7 +96,7 @@ def _put(release: str, python: Path, questions: dict[str, list[dict[str, Any]]])
         asked.seek(0)
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL")}
         kept.update(dict.fromkeys(("HOME", "HF_HOME", "XDG_CACHE_HOME", "TMPDIR"), home))
-        command = [str(python), str(HERE / "resident.py")]
+        command = [str(python), str(HERE / program)]
         with subprocess.Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=errors, text=True, env=kept) as process:
             for line in process.stdout or []:
                 yield json.loads(line)

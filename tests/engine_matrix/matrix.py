@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.engine_matrix.answers import ask
+from tests.engine_matrix.answers import ask, asking
 from tests.engine_matrix.cells import Cell, plan_cell, write_folders
 from tests.engine_matrix.environments import cache
 from tests.engine_matrix.judge import Verdict, judge
@@ -16,7 +16,7 @@ from tests.engine_matrix.judge import Verdict, judge
 def question(cell: Cell) -> dict[str, Any]:
     """What the engine is asked about a cell: the planned command, or the natural one where nothing is planned."""
     asked = {"argv": cell.natural, "env": {}} if cell.plan is None else {"argv": cell.plan["argv"], "env": cell.plan["env"]}
-    return {"id": cell.key, "model": cell.model, **asked}
+    return {"id": cell.key, "model": cell.model, "program": asking(cell.kind), **asked}
 
 
 def run_release(release: str, models: Sequence[str], cards: Sequence[str], fresh: bool = False) -> list[Verdict]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import sys
 import types
@@ -19,7 +20,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._weights import c
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.engine_matrix import answers, cells, environments, independent, judge, later_checks, resident, reviewed
+from tests.engine_matrix import answers, cells, environments, independent, judge, later_checks, matrix, resident, reviewed
 
 PREDICTED = {"mem_fraction_static": 0.8, "page_size": 1}
 CELL = cells.Cell("0.5.11", "Qwen3-8B", "H200", 1, 2, {"predicted": PREDICTED, "argv": [], "env": {}})
@@ -99,7 +100,7 @@ def test_every_model_gets_a_plan_on_some_card_or_words_for_why_not(tmp_path: Pat
 def test_a_command_is_asked_once_and_again_when_anything_about_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def put(_release: str, _python: Path, questions: Any) -> Any:
+    def put(_release: str, _python: Path, questions: Any, program: str) -> Any:
         for batch in questions.values():
             for question in batch:
                 asked.append(question["id"])
@@ -119,6 +120,85 @@ def test_a_command_is_asked_once_and_again_when_anything_about_it_changed(tmp_pa
     assert asked == ["a", "b", "c", "a", "a", "a"]
     (tmp_path / "answers.jsonl").open("a").write('{"key": "cut of')
     assert answers.ask("0.5.11", {"H200": [one]})["a"]["output"] == "said"
+
+
+def test_a_misread_checkpoint_is_asked_with_a_weight_and_by_a_program_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weight's check must not ask all other cells again, nor answer for them."""
+    put: list[tuple[str, list[str]]] = []
+
+    def answered(_release: str, _python: Path, questions: Any, program: str) -> Any:
+        put.append((program, [question["id"] for batch in questions.values() for question in batch]))
+        return [{"id": question["id"]} for batch in questions.values() for question in batch]
+
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(answers, "make", lambda _release: tmp_path / "bin/python")
+    monkeypatch.setattr(answers, "_put", answered)
+    misread = dataclasses.replace(REFUSED, kind="misread")
+    assert [matrix.question(cell)["program"] for cell in (CELL, REFUSED, misread)] == [answers.PLAIN, answers.PLAIN, answers.WEIGHTS]
+    same = {"model": "M", "argv": ["--tp-size", "1"]}
+    both = [{**same, "id": "plain", "program": answers.PLAIN}, {**same, "id": "weight", "program": answers.WEIGHTS}]
+    for _again in range(2):
+        assert set(answers.ask("0.5.11", {"H200": both, "A100": [{**same, "id": "other"}]})) == {"plain", "weight", "other"}
+    assert put == [(answers.PLAIN, ["plain", "other"]), (answers.WEIGHTS, ["weight"])]
+
+
+@pytest.mark.parametrize(
+    ("held", "own", "verdict", "said"),
+    [
+        (AssertionError(), None, "refused", "AssertionError at"),
+        (None, None, "accepted", "gate_proj of (8, 2) torch.uint8 into a weight of (8, 4)"),
+        (ValueError("no"), ValueError("nor this"), "unasked", "refuses a tensor of its own kind, too: ValueError: nor this"),
+    ],
+)
+def test_a_weight_counts_as_refused_only_where_one_of_its_own_kind_is_taken(
+    shapes: Any, held: Exception | None, own: Exception | None, verdict: str, said: str
+) -> None:
+    found = shapes({"torch.uint8": held, "float8": own})
+    assert (found["check"], found["verdict"]) == ("weight shapes", verdict)
+    assert said in found["text"]
+
+
+def test_what_is_wrong_with_the_weights_check_itself_is_no_refusal(shapes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(later_checks, "_model_config", lambda _args: 1 / 0)
+    assert shapes({})["verdict"] == "unasked"
+
+
+@pytest.mark.parametrize(("earlier", "checks"), [("refused", ["quantization"]), ("accepted", ["quantization", "weight shapes"])])
+def test_a_weight_is_handed_over_only_where_nothing_was_refused_before(weights: Any, earlier: str, checks: list[str]) -> None:
+    weights.before = lambda _args: [{"check": "quantization", "verdict": earlier, "text": ""}]
+    weights.check = lambda _args: {"check": "weight shapes", "verdict": "refused", "text": ""}
+    assert [item["check"] for item in weights.run(None)] == checks
+
+
+@pytest.fixture
+def weights(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program, which imports its neighbours as scripts do, with a torch that only names shapes."""
+    tensor = types.SimpleNamespace
+    torch = types.SimpleNamespace(uint8="torch.uint8", zeros=lambda *shape, dtype: tensor(shape=shape, dtype=dtype))
+    for name, module in (("later_checks", later_checks), ("resident", resident), ("torch", torch)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, "tests.engine_matrix.weight_shapes", raising=False)
+    return importlib.import_module("tests.engine_matrix.weight_shapes")
+
+
+@pytest.fixture
+def shapes(weights: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The check on a small model, whose loader says this against tensors of these types."""
+    config = types.SimpleNamespace(hf_text_config=types.SimpleNamespace(hidden_size=4, intermediate_size=8), quantization="w4afp8")
+    monkeypatch.setattr(later_checks, "_model_config", lambda _args: config)
+    monkeypatch.setattr(weights, "_quantization", lambda _config: None)
+
+    def asked(words: dict[str, Exception | None]) -> dict[str, str]:
+        def loader(_weight: Any, tensor: Any, _half: int) -> None:
+            error = words[tensor.dtype]
+            if error is not None:
+                raise error
+
+        weight = types.SimpleNamespace(shape=(16, 4), dtype="float8", weight_loader=loader)
+        monkeypatch.setattr(weights, "_layer", lambda _sizes, _quantization: types.SimpleNamespace(weight=weight))
+        return weights.check(None)
+
+    return asked
 
 
 @pytest.fixture
