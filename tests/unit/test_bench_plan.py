@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.bench_plan import bench
 from tests.bench_plan.bench import Cell, asked_kinds, gdn_models, naive_size
 from tests.bench_plan.outcomes import (
     CARD,
@@ -31,6 +33,7 @@ from tests.bench_plan.outcomes import (
 )
 from tests.bench_plan.published import Command, command_of, published, put, read_command
 from tests.bench_plan.sizing import served
+from tests.engine_matrix import answers
 from tests.engine_matrix.cells import CARDS, read
 
 NODES = ["--nnodes", "2", "--node-rank", "0", "--dist-init-addr", "10.0.0.1:5000"]
@@ -191,3 +194,20 @@ def test_a_command_that_two_kinds_share_is_asked_once() -> None:
     plain, with_variable = Command(["--tp-size", "1"], 1), Command(["--tp-size", "1"], 1, {"A": "1"})
     cell = Cell("1", "a", "X", 1, {CARD: with_variable, NAIVE: plain, OURS: plain, MANY: with_variable})
     assert asked_kinds(cell) == {CARD: CARD, NAIVE: NAIVE, OURS: NAIVE, MANY: CARD}
+
+
+def test_commands_for_a_misread_checkpoint_are_judged_with_a_weight(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every check before the first weight passes there, and a command that ends while loading serves nobody."""
+    asked: dict[str, str] = {}
+
+    def ask(_release: str, questions: Any, _fresh: bool) -> dict[str, Any]:
+        asked.update({question["id"]: question["program"] for batch in questions.values() for question in batch})
+        return {name: {"output": "", "status": 1, "errors": "no", "later": []} for name in asked}
+
+    monkeypatch.setattr(bench, "ask", ask)
+    monkeypatch.setattr(bench, "cache", lambda: tmp_path)
+    for release, model, program in (("0.5.14", "Qwen3.6-27B-NVFP4", answers.WEIGHTS), ("0.5.23", "Qwen3.6-27B-NVFP4", answers.PLAIN)):
+        asked.clear()
+        rows = bench.run_release(release, [model], ["B200"])
+        assert set(asked.values()) == {program}
+        assert not any(outcome.requests for outcome in rows[0].outcomes.values())
