@@ -48,6 +48,9 @@ engine-matrix: venv  ## every model, GPU and release against the releases' own p
 bench-plan: venv  ## published commands, a rule of thumb and our plans compared: accepted, and requests at once
 	scripts/bench-plan
 
+bench-transfer: venv  ## downloads, fan-out and environments against the tools one would use instead, with ratios
+	scripts/bench-transfer
+
 docs: venv  ## regenerate the tables in the roles' READMEs from their argument specs
 	.venv/current/bin/python scripts/role_tables.py --write
 
@@ -57,4 +60,4 @@ lock: venv  ## refresh the hashed locks of the SGLang environments
 lock-tools: venv  ## refresh the hashed lock of the test tools
 	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
 
-.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule engine-matrix bench-plan docs lock lock-tools
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule engine-matrix bench-plan bench-transfer docs lock lock-tools

@@ -7,18 +7,21 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.inference.sglang.plugins.module_utils._safetensors import PREFIX, header_length, parse_header
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from tests.support.hub.mockhub import Hub
+from tests.support.hub.mockhub import BLOCK, Blob, Hub
 
 SHARD_BYTES = 12 << 20  # above one chunk of the client, so that a cut leaves something to resume
 
@@ -149,3 +152,32 @@ def test_wheelhouse_is_a_page_of_links_with_ranges(root: Path, tmp_path: Path) -
         for path in ("..%2f", "none/", "cpu/..%2f..%2fhub%2facme"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 get(f"{hub.url}/wheelhouse/{path}")
+
+
+@pytest.mark.parametrize("tensor", ["", "layer.7"])
+def test_made_bytes_do_not_depend_on_where_one_begins_to_read(tensor: str) -> None:
+    blob = Blob(None, 3 << 20, "seed", tensor)
+    whole = b"".join(blob.read(offset, BLOCK) for offset in range(0, blob.size, BLOCK))
+    for offset in (1, 100, 263, 264, 265, BLOCK - 1, BLOCK, BLOCK + 1, blob.size - 1):
+        assert blob.read(offset, BLOCK) == whole[offset : offset + BLOCK]
+
+
+@pytest.mark.parametrize("size", [4096, 3 << 20])
+def test_a_made_shard_is_a_safetensors_file_that_holds_its_tensor(root: Path, size: int, tmp_path: Path) -> None:
+    (root / "acme/tiny/shard.safetensors.sparse").write_text(f"{size} seed layer.7")
+    with serving(root) as hub:
+        shard = fetch(hub, tmp_path / "model") / "shard.safetensors"
+        assert shard.stat().st_size == size
+        assert sha256(shard) == hub.repo("acme/tiny").files["shard.safetensors"].sha256  # type: ignore[union-attr]
+    data = shard.read_bytes()
+    length = header_length("shard", data[:PREFIX], size)
+    assert [tensor.name for tensor in parse_header("shard", data[PREFIX : PREFIX + length], size)] == ["layer.7"]
+
+
+def test_all_downloads_together_get_the_rate(root: Path, tmp_path: Path) -> None:
+    """A lower bound only: a busy machine makes everything slower and nothing faster."""
+    with serving(root, rate=2 * SHARD_BYTES) as hub:
+        started = time.monotonic()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda name: fetch(hub, tmp_path / name), ("a", "b")))
+        assert time.monotonic() - started >= 1.0

@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mock Hugging Face Hub with faults on demand, and a wheelhouse beside it. Standard library only.
 
-    mockhub.py --root ROOT [--wheelhouse DIR] [--host 127.0.0.1] [--port 8900] [--token T] [--gated 'acme/*']
+    mockhub.py --root ROOT [--wheelhouse DIR] [--host 127.0.0.1] [--port 8900] [--token T] [--gated 'acme/*'] [--rate N]
     HF_ENDPOINT=http://127.0.0.1:8900 hf download acme/tiny
     uv pip install --no-index --find-links http://127.0.0.1:8900/wheelhouse/cpu-0.5.11/ …
 
 ROOT/<owner>/<name>/… is served as repo <owner>/<name>, revision `main` and a 40-hex commit made from its files; what changes
-on disk is seen. A file X.sparse that holds "<bytes> [seed]" is served as X: that many reproducible bytes made on the
-fly, so that shards of many GB cost no disk. DIR/<set>/*.whl is served as a page of links under /wheelhouse/<set>/.
+on disk is seen. A file X.sparse that holds "<bytes> [seed] [tensor]" is served as X: that many reproducible bytes made on the
+fly, so that shards of many GB cost no disk; with a tensor's name they are a safetensors file that holds it. DIR/<set>/*.whl is served
+as a page of links under /wheelhouse/<set>/. --rate is what all downloads together get, in bytes a second.
 
 --token makes the repos that match --gated (all by default) answer 401 without `Authorization: Bearer T`.
 
@@ -33,6 +34,7 @@ import html
 import json
 import re
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterable
@@ -50,20 +52,21 @@ Fault = dict[str, Any]
 
 
 class Blob:
-    """The bytes of one file: on disk, or made from a seed."""
+    """The bytes of one file: on disk, or made from a seed, and then with a safetensors header if it is to hold a tensor."""
 
-    def __init__(self, path: Optional[Path], size: int, seed: str = "") -> None:
+    def __init__(self, path: Optional[Path], size: int, seed: str = "", tensor: str = "") -> None:
         self.path = path
         self.size = size
-        self.seed = seed
+        self.seed = f"{seed} {tensor}".strip()
+        self._head = safetensors_head(tensor, size) if tensor else b""
         self._pattern = b"" if path else hashlib.shake_256(seed.encode()).digest(BLOCK)
 
     def read(self, offset: int, count: int) -> bytes:
         """At most BLOCK bytes from an offset."""
         count = max(0, min(count, BLOCK, self.size - offset))
         if self.path is None:
-            start = offset % BLOCK
-            return (self._pattern[start:] + self._pattern)[:count]
+            start = max(offset, len(self._head)) % BLOCK
+            return (self._head[offset:] + self._pattern[start:] + self._pattern)[:count]
         with self.path.open("rb") as stream:
             stream.seek(offset)
             return stream.read(count)
@@ -84,6 +87,31 @@ class Blob:
         return digest.hexdigest()
 
 
+def safetensors_head(tensor: str, size: int) -> bytes:
+    """The header of a file of ``size`` bytes that holds one tensor of bytes; padded, as its own length enters the size it states."""
+    length = 256
+    rest = size - 8 - length
+    header = json.dumps({tensor: {"dtype": "U8", "shape": [rest], "data_offsets": [0, rest]}}).encode()
+    return struct.pack("<Q", length) + header.ljust(length)
+
+
+class Pace:
+    """So many bytes a second for all who ask, in the order in which they ask."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self._lock = threading.Lock()
+        self._free_at = 0.0
+
+    def wait(self, count: int) -> None:
+        """Until ``count`` bytes more may go."""
+        with self._lock:
+            now = time.monotonic()
+            self._free_at = max(now, self._free_at) + count / self.rate
+            delay = self._free_at - now
+        time.sleep(delay)
+
+
 class Repo:
     """One model repository as it lies on disk at one moment."""
 
@@ -93,8 +121,9 @@ class Repo:
         self.files: dict[str, Blob] = {}
         for relative, size, _mtime in state:
             if relative.endswith(".sparse"):
-                wanted, *seed = (folder / relative).read_text().split()
-                self.files[relative[:-7]] = Blob(None, int(wanted), seed[0] if seed else relative)
+                wanted, *more = (folder / relative).read_text().split()
+                seed, tensor = [*more, *(relative, "")[len(more) :]][:2]
+                self.files[relative[:-7]] = Blob(None, int(wanted), seed, tensor)
             else:
                 self.files[relative] = Blob(folder / relative, size)
         listing = "\n".join(f"{name} {blob.size} {blob.seed} {blob.git_oid}" for name, blob in sorted(self.files.items()))
@@ -139,9 +168,12 @@ class Hub(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, address: tuple[str, int], root: Path, wheelhouse: Optional[Path] = None, token: str = "", gated: str = "*") -> None:
+    def __init__(
+        self, address: tuple[str, int], root: Path, wheelhouse: Optional[Path] = None, token: str = "", gated: str = "*", rate: int = 0
+    ) -> None:
         super().__init__(address, Handler)
         self.root, self.wheelhouse, self.token, self.gated = root, wheelhouse, token, gated
+        self.pace = Pace(rate) if rate else None
         self.faults: list[Fault] = []
         self.log: list[dict[str, Any]] = []
         self.lock = threading.Lock()
@@ -369,6 +401,9 @@ class Handler(BaseHTTPRequestHandler):
             if kind == "slow":  # before the bytes, in tenths of a second: the client sees a slow line and the log ends with the last byte
                 count = min(count, max(1, fault.get("bps", BLOCK) // 10))
                 time.sleep(count / fault.get("bps", BLOCK))
+            if self.server.pace:
+                count = min(count, max(1, self.server.pace.rate // 20))
+                self.server.pace.wait(count)
             data = blob.read(start + sent, count)
             at = fault.get("at", 0) - start - sent
             if kind == "corrupt" and 0 <= at < count:
@@ -386,8 +421,9 @@ def main() -> None:
     parser.add_argument("--wheelhouse", type=Path)
     parser.add_argument("--token", default="")
     parser.add_argument("--gated", default="*", metavar="PATTERN")
+    parser.add_argument("--rate", type=int, default=0, metavar="BYTES_A_SECOND")
     options = parser.parse_args()
-    hub = Hub((options.host, options.port), options.root, options.wheelhouse, options.token, options.gated)
+    hub = Hub((options.host, options.port), options.root, options.wheelhouse, options.token, options.gated, options.rate)
     for name in hub.names():
         repo = hub.repo(name)
         if repo is not None:
