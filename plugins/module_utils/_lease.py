@@ -129,6 +129,33 @@ def give_back(home: str, run: Run) -> None:
         os.rmdir(home)  # a run that was refused at once leaves nothing
 
 
+def _standing(lease: Optional[Lease]) -> Optional[Lease]:
+    nobody = Run(user="", host="", place="", pid=0, started="")
+    return None if may_take(lease, nobody, time.time()) else lease
+
+
+def held_now(home: str) -> Optional[Lease]:
+    """The lease that stands now; nothing is written for this look."""
+    try:
+        with open(os.path.join(home, LEASE_FILE), encoding="utf-8", errors="replace") as handle:
+            return _standing(parse_lease(handle.read(65536)))
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def paused(home: str) -> Iterator[Optional[Lease]]:
+    """Nobody takes the lease or gives it back meanwhile; yields the one that stands."""
+    path = os.path.join(home, LEASE_FILE)
+    with _locked(path) as descriptor:
+        current = _read(descriptor)
+        try:
+            yield _standing(current)
+        finally:
+            if current is None:
+                os.unlink(path)
+
+
 def run_of(values: Optional[dict[str, Any]]) -> Optional[Run]:
     """A module's option as a run."""
     if not values:
