@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Optional
+from typing import Optional, Union
 
 from ansible_collections.inference.sglang.plugins.module_utils import _snapshot_store as store
+from ansible_collections.inference.sglang.plugins.module_utils._bundle import MODELS
+from ansible_collections.inference.sglang.plugins.module_utils._bundle_copy import Copier
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_check import (
@@ -249,7 +251,10 @@ class Snapshot:
                     beside = [os.path.relpath(other.name, folder or ".") for other in files if os.path.dirname(other.name) == folder]
                     require_shards(file.name, index, beside, f"{self._request.repo}@{commit[:12]}")
 
-            fetcher = Fetcher(self._options, context, self._progress, finished, lock)
+            below = os.path.join(MODELS, os.path.basename(self._place.directory), commit)
+            fetcher: Union[Fetcher, Copier] = Fetcher(self._options, context, self._progress, finished, lock)
+            if self._options.bundle:
+                fetcher = Copier(self._options.bundle, below, self._progress, finished)
             already = sum(entry.size for entry in entries.values())
             report = fetcher.fetch(left, partial, already=already)
             self.outcome.fetched_bytes = report.fetched

@@ -52,6 +52,7 @@ class FetchOptions:
     stall_timeout: float
     xet: bool
     peer: bool = False  # the endpoint is a host of the fleet, not a hub
+    bundle: str = ""  # a directory to copy from; nothing is asked then
 
 
 @dataclass

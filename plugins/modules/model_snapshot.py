@@ -76,6 +76,13 @@ options:
         description: The manifest, as M(inference.sglang.model_peer) returned it.
         type: dict
         required: true
+  bundle:
+    description:
+      - Directory of an offline bundle, see M(inference.sglang.offline_bundle), in the place of the hub. Its files are copied, each held
+        against the sha256 of the bundle's manifest, and published as those of a hub. The bundle is not needed after that.
+      - O(python), O(endpoint) and O(token) are not needed.
+    type: path
+    default: ""
   patterns:
     description:
       - The files wanted. A pattern without a slash speaks of the top level, one with a slash of the whole path.
@@ -249,6 +256,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._bundle_files import BundleHub
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._peer import peer_hub
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
@@ -280,6 +288,7 @@ def argument_spec() -> dict[str, Any]:
                 "manifest": {"type": "dict", "required": True},
             },
         },
+        "bundle": {"type": "path", "default": ""},
         "patterns": {"type": "list", "elements": "str", "default": list(DEFAULT_PATTERNS)},
         "verify": {"type": "str", "choices": ["quick", "deep"], "default": "quick"},
         "repair": {"type": "bool", "default": True},
@@ -314,7 +323,8 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
     endpoint = normal_endpoint(params["endpoint"])
     # Where the answer can be done without, a site without a hub should not wait long for it.
     retries = 0 if check_mode else min(2, params["retries"]) if request.path else params["retries"]
-    hub = Hub(endpoint, params["token"], retries=retries, retry_delay=params["retry_delay"])
+    bundle = (params["bundle"] or "").rstrip("/")
+    hub = BundleHub(bundle) if bundle else Hub(endpoint, params["token"], retries=retries, retry_delay=params["retry_delay"])
     progress = Progress(params["progress_file"])
     if params["peer"]:
         return _from_peer(params, request, progress)
@@ -329,6 +339,7 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
         retry_delay=params["retry_delay"],
         stall_timeout=params["stall_timeout"],
         xet=params["xet"],
+        bundle=bundle,
     )
     return Snapshot(request, hub, options, progress, time.monotonic).run()
 

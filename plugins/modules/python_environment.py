@@ -62,6 +62,12 @@ options:
       - Directory on the host, or URL of a page with links, that holds the wheels. No index is asked then.
     type: str
     default: ""
+  bundle:
+    description:
+      - Directory of an offline bundle on the host, see M(inference.sglang.offline_bundle), in the place of O(index_url) and O(wheelhouse).
+        It must be for this lock, Python and platform, and its wheels are read and compared with its list before a build starts.
+    type: path
+    default: ""
   imports:
     description: Modules that must be importable before the environment counts as done.
     type: list
@@ -193,6 +199,8 @@ import re
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._bundle import WHEELS, require_environment
+from ansible_collections.inference.sglang.plugins.module_utils._bundle_files import read_bundle, require_whole
 from ansible_collections.inference.sglang.plugins.module_utils._environment_build import Builder, BuildRequest
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import name_aside, switch_link
 from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, short, survey
@@ -211,6 +219,7 @@ ARGUMENTS = {
     "uv": {"type": "path"},
     "index_url": {"type": "str", "default": "https://pypi.org/simple"},
     "wheelhouse": {"type": "str", "default": ""},
+    "bundle": {"type": "path", "default": ""},
     "imports": {"type": "list", "elements": "str", "default": []},
     "check_dependencies": {"type": "bool", "default": True},
     "only_binary": {"type": "bool", "default": True},
@@ -240,6 +249,18 @@ def check_wheelhouse(wheelhouse: str) -> None:
             wanted="a directory on the host with the wheels of the lock, or a URL that begins with http:// or https://",
             next_step="correct ml_env_wheelhouse, or copy the wheels to the host first; empty means PyPI",
         )
+
+
+def use_bundle(params: dict[str, Any], found: Survey, progress: Progress, check_mode: bool) -> None:
+    """Take the wheels of a bundle that is for this environment and whole; check mode reads only its list."""
+    directory = params["bundle"].rstrip("/")
+    bundle = read_bundle(directory)
+    if found.interpreter is not None:
+        require_environment(bundle, directory, found.lock_sha256, found.interpreter.minor, found.interpreter.platform)
+    if not check_mode:
+        progress.report("bundle", f"reading the wheels of {directory}", force=True)
+        require_whole(directory, bundle.below(WHEELS))
+    params["wheelhouse"] = f"{directory}/{WHEELS}"
 
 
 def build_request(params: dict[str, Any], found: Survey) -> BuildRequest:
@@ -314,6 +335,9 @@ def run(module: AnsibleModule) -> None:
     for warning in found.warnings:
         module.warn(warning)
     link, build = params["link"], found.action == "build"
+    progress = Progress(params["progress_file"])
+    if build and params["bundle"]:
+        use_bundle(params, found, progress, module.check_mode)
     switches = bool(link) and found.switches
     moves = switches and found.link.kind == "directory"
     if module.check_mode:
@@ -324,7 +348,7 @@ def run(module: AnsibleModule) -> None:
     versions, built, aside = found.versions, False, ""
     if build:
         check_wheelhouse(params["wheelhouse"])
-        marker, built = Builder(build_request(params, found), Progress(params["progress_file"])).build()
+        marker, built = Builder(build_request(params, found), progress).build()
         versions = marker.versions
     if switches:
         aside = switch_link(link, found.path or "")

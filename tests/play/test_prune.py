@@ -51,6 +51,7 @@ def play(host: PruneHost, options: str = "", **variables: Any) -> tuple[int, int
     return len(stats.get("failures", {})), stats.get("changed", {}).get("target", 0), (Path(run.config.artifact_dir) / "stdout").read_text()
 
 
+@pytest.mark.full
 def test_what_check_mode_said_and_then_nothing_more(tmp_path: Path) -> None:
     host = PruneHost(tmp_path)
     models = [host.model(number) for number in range(1, 4)]

@@ -316,7 +316,7 @@ def test_what_another_run_works_on_stays_and_the_rest_goes(host: PruneHost, kind
 
 
 def test_who_is_not_root_prunes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(users.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(SglangError, match="become: true"):
         users.processes({"x"}, str(tmp_path))
 
