@@ -323,7 +323,8 @@ def run(params: dict[str, Any], check_mode: bool) -> Outcome:
     endpoint = normal_endpoint(params["endpoint"])
     # Where the answer can be done without, a site without a hub should not wait long for it.
     retries = 0 if check_mode else min(2, params["retries"]) if request.path else params["retries"]
-    bundle = (params["bundle"] or "").rstrip("/")
+    # A directory that is there stays where it is, also on a site with a bundle.
+    bundle = "" if request.path else (params["bundle"] or "").rstrip("/")
     hub = BundleHub(bundle) if bundle else Hub(endpoint, params["token"], retries=retries, retry_delay=params["retry_delay"])
     progress = Progress(params["progress_file"])
     if params["peer"]:

@@ -153,6 +153,13 @@ def test_another_model_is_refused(bundle: Path, tmp_path: Path, change: dict[str
         snapshot(None, tmp_path / "models", bundle=str(bundle), **change)
 
 
+def test_a_directory_that_is_there_is_adopted_also_on_a_site_with_a_bundle(bundle: Path, source: Path, tmp_path: Path) -> None:
+    for other in (str(bundle), str(tmp_path / "nothing")):
+        outcome = snapshot(None, tmp_path / "models", bundle=other, path=str(source), repo="acme/other", retries=0)
+        assert outcome.adopted
+        assert outcome.path == str(source)
+
+
 KILL_AT = """
 import os, signal
 count = 0
