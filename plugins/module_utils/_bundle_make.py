@@ -191,7 +191,7 @@ class BundleMaker:
 
     def _told(self, line: str) -> None:
         words = line.split()
-        if words[:1] in (["Downloading"], ["Saved"]):
+        if len(words) > 1 and words[0] in ("Downloading", "Saved"):
             self._progress.report("wheels", " ".join([words[0].lower(), os.path.basename(words[1]), *words[2:4]]))
 
     def _tick(self, written: int) -> None:

@@ -18,6 +18,8 @@ from ansible_collections.inference.sglang.plugins.module_utils import _release_f
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._prune import Mention
 from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_regular
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import is_commit
+from ansible_collections.inference.sglang.plugins.module_utils._snapshot_store import Place, read_refs
 from ansible_collections.inference.sglang.plugins.module_utils._unit_before import read_before
 
 # What the distribution ships (/usr/lib) knows nothing of ours.
@@ -70,6 +72,12 @@ def units(folders: Sequence[str] = UNIT_FOLDERS) -> list[Mention]:
             if os.path.isfile(path):
                 found.append(Mention(f"the unit {path}", with_targets(read_regular(path).decode(errors="replace"))))
     return found
+
+
+def wanted(root: str, repo: str, revision: str) -> list[Mention]:
+    """The model that the settings ask for, a branch as it was resolved here: the next deployment would fetch it again."""
+    commit = revision if is_commit(revision) else read_refs(Place(root, repo)).get(revision, {}).get("revision", "")
+    return [Mention(f"the settings ask for {repo}@{revision}", commit)] if commit else []
 
 
 def links(paths: Sequence[str]) -> list[Mention]:

@@ -33,6 +33,8 @@ class Order:
     keep: int
     server_root: str
     links: tuple[str, ...] = ()
+    repo: str = ""  # of models: what the settings ask for
+    revision: str = ""
     check_mode: bool = False
     unit_folders: tuple[str, ...] = users.UNIT_FOLDERS
 
@@ -72,6 +74,7 @@ def _decided(order: Order, held: dict[str, str]) -> tuple[Decision, ...]:
     try:
         mentions, older = users.stamped(order.server_root)
         mentions += users.units(order.unit_folders) + users.links(order.links)
+        mentions += users.wanted(order.root, order.repo, order.revision) if order.repo else []
         mentions += users.processes({item.name for item in items})
     except OSError as error:
         raise SglangError(

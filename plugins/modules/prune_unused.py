@@ -10,7 +10,7 @@ short_description: Removes models or environments that nothing on the host uses,
 description:
   - Looks at what M(inference.sglang.model_snapshot) or M(inference.sglang.python_environment) made below O(root), and at what names it.
     Named by the accepted or the previous release of any instance, by a change that has not ended, by a unit, by a link of O(links) or by a
-    process, it stays. Of the others the newest O(keep) stay.
+    process, or asked for by the settings, it stays. Of the others the newest O(keep) stay.
   - What has no manifest or marker of this collection is not touched, and told. Adopted models and environments are never pruned.
   - Downloads and builds that no run goes on with are removed as well.
   - A directory is renamed to C(.trash-…) while all locks are held, and removed after that. A run that was killed is finished by the next.
@@ -35,6 +35,14 @@ options:
     description: Root of the servers' files, whose C(instances) name what is in use.
     type: path
     default: /opt/sglang
+  repo:
+    description: Of models, the repository that the settings ask for. Its O(revision) stays.
+    type: str
+    default: ""
+  revision:
+    description: Branch, tag or commit of O(repo). A branch means what it was resolved to when the model was fetched.
+    type: str
+    default: main
   links:
     description: Links whose targets stay.
     type: list
@@ -62,6 +70,7 @@ EXAMPLES = r"""
     kind: models
     root: /opt/sglang/models
     keep: 2
+    repo: Qwen/Qwen3.6-27B
 """
 
 RETURN = r"""
@@ -116,6 +125,8 @@ ARGUMENTS = {
     "root": {"type": "path", "required": True},
     "keep": {"type": "int", "default": 0},
     "server_root": {"type": "path", "default": "/opt/sglang"},
+    "repo": {"type": "str", "default": ""},
+    "revision": {"type": "str", "default": "main"},
     "links": {"type": "list", "elements": "path", "default": []},
 }
 
@@ -159,6 +170,8 @@ def main() -> None:
         keep=params["keep"],
         server_root=params["server_root"].rstrip("/"),
         links=tuple(params["links"]),
+        repo=params["repo"],
+        revision=params["revision"],
         check_mode=module.check_mode,
     )
     try:

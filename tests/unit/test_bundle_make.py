@@ -139,7 +139,9 @@ def test_wheels_are_the_hosts_and_a_second_run_asks_nobody(shop: Shop) -> None:
     assert shop.index.asked == []
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone", "list", "lock"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "list", pytest.param("gone", marks=pytest.mark.full), pytest.param("lock", marks=pytest.mark.full)]
+)
 def test_what_is_damaged_is_made_whole_again(shop: Shop, damage: str) -> None:
     bundle, _changed = shop.make()
     wheel = shop.path / "wheels" / shop.fast.name

@@ -174,6 +174,15 @@ def test_whatever_names_a_model_keeps_it(host: PruneHost, way: str) -> None:
 
 
 @needs_root
+@pytest.mark.parametrize("revision", ["main", commit(1), "never-resolved"])
+def test_the_model_that_the_settings_ask_for_stays(host: PruneHost, revision: str) -> None:
+    old, _new = host.model(1), host.model(2)
+    (old.parent / "refs.json").write_text(json.dumps({"main": {"revision": old.name}}))
+    done = host.prune(repo="acme/tiny", revision=revision)
+    assert pruned(done) == ([str(old)] if revision == "never-resolved" else [])
+
+
+@needs_root
 def test_the_links_environment_stays_and_unfinished_builds_go(host: PruneHost) -> None:
     linked, unfinished, old, new = (host.environment(number, number != 2) for number in range(1, 5))
     link = host.folder / "ml-env"
