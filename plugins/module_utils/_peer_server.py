@@ -1,20 +1,25 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the files of one published model to other hosts of the fleet. Runs as a detached process; self-contained on purpose.
+"""Serves the files of one model or environment to other hosts of the fleet. Runs as a detached process; self-contained on purpose.
 
-Its source and its job go to it through a pipe, so that the token is in no command line, environment or file. The files are
-opened before the port is, then privileges are dropped: what this process can be made to read is those files and nothing else.
-It ends by itself: when told to, when nobody asked for `idle` seconds, and after `lifetime` seconds whatever happens. So a
-controller that dies leaves neither a process nor a port behind for long.
+Its source and its job go to it through a pipe, so that the token is in no command line, environment or file. The files, or the
+directory of too many files, are opened before the port is, then privileges are dropped: what this process can be made to read is
+those files and nothing else. It ends by itself: when told to, when nobody asked for `idle` seconds, and after `lifetime` seconds
+whatever happens. So a controller that dies leaves neither a process nor a port behind for long.
 
 Paths are those of a model hub (`/<repo>/resolve/<revision>/<file>`, `Range: bytes=N-`), so the downloader needs to know one kind.
-Input: one JSON line (the job) on stdin. Output: one JSON line on stdout, `{"port": N}` or `{"error": ..., "errno": ...}`.
+The files of an environment are one answer, end to end in the order of their list: a hundred thousand requests take too long.
+Input: one JSON line (the job) on stdin: `prefix` of the addresses, `directory`, `files` and `stream` (name of the one answer and
+its files, empty for none), each file as `{file, size in bytes, mtime_ns}`, and what `_peer_process.Serving` holds.
+Output: one JSON line on stdout, `{"port": N}` or `{"error": ..., "errno": ...}`.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import hmac
+import itertools
 import json
 import os
 import re
@@ -23,7 +28,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Union
 from urllib.parse import unquote, urlsplit
 
 BLOCK = 1 << 20
@@ -37,33 +42,76 @@ class Gone(Exception):
     """A file is not what the manifest says any more."""
 
 
-class Files:
-    """Open descriptors of the model's files: name → (descriptor, size in bytes)."""
+class File:
+    """One file, opened before the port is."""
+
+    def __init__(self, directory: str, file: dict[str, Any]) -> None:
+        self._descriptor = os.open(os.path.join(directory, file["file"]), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        status = os.fstat(self._descriptor)
+        if (status.st_size, status.st_mtime_ns) != (file["size"], file["mtime_ns"]):
+            raise Gone(f"{file['file']} has changed since it was verified")
+        self.size = status.st_size
+
+    def read(self, start: int, length: int) -> bytes:
+        """Nothing where the file became shorter."""
+        return os.pread(self._descriptor, length, start)
+
+
+class Stream:
+    """Many files end to end, each opened when its turn comes: more than a process may hold open. Reads as nobody."""
 
     def __init__(self, directory: str, files: list[dict[str, Any]]) -> None:
-        self._open: dict[str, tuple[int, int]] = {}
-        for file in files:
-            descriptor = os.open(os.path.join(directory, file["file"]), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            status = os.fstat(descriptor)
-            if (status.st_size, status.st_mtime_ns) != (file["size"], file["mtime_ns"]):
-                raise Gone(f"{file['file']} has changed since it was verified")
-            self._open[file["file"]] = (descriptor, status.st_size)
+        self._directory = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._files = files
+        self._ends = list(itertools.accumulate(file["size"] for file in files))
+        self.size = self._ends[-1] if files else 0
 
-    def find(self, name: str) -> tuple[int, int]:
-        """KeyError for a file that is not part of the model."""
-        return self._open[name]
+    def read(self, start: int, length: int) -> bytes:
+        """At most `length` bytes; it ends early at a file that cannot be read or has changed."""
+        pieces = []
+        index = bisect.bisect_right(self._ends, start)
+        while length > 0 and index < len(self._files):
+            file, end = self._files[index], self._ends[index]
+            piece = self._piece(file, start - (end - file["size"]), min(length, end - start))
+            pieces.append(piece)
+            start, length = start + len(piece), length - len(piece)
+            if start < end:
+                break
+            index += 1
+        return b"".join(pieces)
+
+    def _piece(self, file: dict[str, Any], offset: int, length: int) -> bytes:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+        try:
+            descriptor = os.open(file["file"], flags, dir_fd=self._directory)
+        except OSError:
+            return b""
+        try:
+            status = os.fstat(descriptor)
+            same = (status.st_size, status.st_mtime_ns) == (file["size"], file["mtime_ns"])
+            return os.pread(descriptor, length, offset) if same else b""
+        finally:
+            os.close(descriptor)
+
+
+def contents(job: dict[str, Any]) -> dict[str, Union[File, Stream]]:
+    """Name in an address -> what is handed out under it."""
+    found: dict[str, Union[File, Stream]] = {file["file"]: File(job["directory"], file) for file in job["files"]}
+    if job["stream"]:
+        found[job["stream"]["name"]] = Stream(job["directory"], job["stream"]["files"])
+    return found
 
 
 class PeerServer(ThreadingHTTPServer):
-    """One model, one token, one life."""
+    """One model or environment, one token, one life."""
 
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, job: dict[str, Any], files: Files) -> None:
+    def __init__(self, job: dict[str, Any], files: dict[str, Union[File, Stream]]) -> None:
         found = socket.getaddrinfo(job["address"], job["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         self.address_family, address = found[0], found[4]
-        self.prefix = f"/{job['repo']}/resolve/{job['revision']}/"
+        self.prefix = job["prefix"]
         self.token = str(job["token"])
         self.files = files
         self._lock = threading.Lock()
@@ -98,7 +146,7 @@ class PeerServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """GET of a file of the model, POST /stop; everything needs the token."""
+    """GET of a file, POST /stop; everything needs the token."""
 
     protocol_version = "HTTP/1.1"
     timeout = SILENCE
@@ -142,9 +190,10 @@ class Handler(BaseHTTPRequestHandler):
     def _file(self) -> None:
         path = unquote(urlsplit(self.path).path)
         try:
-            descriptor, size = self.server.files.find(path[len(self.server.prefix) :] if path.startswith(self.server.prefix) else "")
+            content = self.server.files[path[len(self.server.prefix) :] if path.startswith(self.server.prefix) else ""]
         except KeyError:
-            return self._refuse(404, "EntryNotFound", "no file of this model")
+            return self._refuse(404, "EntryNotFound", "no file of what is served here")
+        size = content.size
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
         start = int(asked[1]) if asked else 0
         if asked and start >= size:
@@ -156,9 +205,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(size - start))
         self.end_headers()
         while start < size and self.command == "GET":
-            block = os.pread(descriptor, min(BLOCK, size - start), start)
+            block = content.read(start, min(BLOCK, size - start))
             if not block:
-                # The file became shorter: without this the receiver would wait for the rest.
+                # The file became shorter, or another one: without this the receiver would wait for the rest.
                 self.close_connection = True
                 return None
             self.wfile.write(block)
@@ -186,7 +235,7 @@ def answer(**facts: Any) -> None:
 def main() -> None:
     job = json.loads(sys.stdin.buffer.readline())
     try:
-        server = PeerServer(job, Files(job["directory"], job["files"]))
+        server = PeerServer(job, contents(job))
     except (OSError, Gone) as error:
         return answer(error=str(error), errno=getattr(error, "errno", None) or 0)
     drop_privileges()

@@ -121,7 +121,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._peer import Serving, published, start, stop
+from ansible_collections.inference.sglang.plugins.module_utils._peer import published, start
+from ansible_collections.inference.sglang.plugins.module_utils._peer_process import Serving, stop
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_files import require_repo
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import dump
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_store import Place
@@ -166,9 +167,7 @@ def serve(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     if check_mode:
         return {**result, "msg": f"Would serve {manifest.repo}@{manifest.revision} on {params['address']}."}
     serving = Serving(params["address"], params["port"], params["token"], params["idle"], params["lifetime"])
-    port = start(manifest, place.published(manifest.revision), serving)
-    host = f"[{params['address']}]" if ":" in params["address"] else params["address"]
-    url = f"http://{host}:{port}"
+    url = serving.url(start(manifest, place.published(manifest.revision), serving))
     return {**result, "url": url, "msg": f"Serves {manifest.repo}@{manifest.revision} at {url}."}
 
 

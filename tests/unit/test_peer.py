@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from ansible_collections.inference.sglang.plugins.module_utils import _peer
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
-from ansible_collections.inference.sglang.plugins.module_utils._peer import Serving, published, start, stop
+from ansible_collections.inference.sglang.plugins.module_utils._peer import published, start
+from ansible_collections.inference.sglang.plugins.module_utils._peer_process import SHORTEST_TOKEN, Serving, stop
 from ansible_collections.inference.sglang.plugins.module_utils._snapshot_manifest import Manifest, dump
 from ansible_collections.inference.sglang.plugins.modules import model_peer
 
@@ -292,4 +292,4 @@ def test_the_hub_was_asked_for_each_byte_once(offer: Offer, hub: Hub, source: Pa
     for number in range(3):
         snapshot(None, tmp_path / f"receiver{number}", peer=offer.peer)
     assert sent_bytes(hub) == offer.manifest.size
-    assert len(TOKEN) >= _peer.SHORTEST_TOKEN
+    assert len(TOKEN) >= SHORTEST_TOKEN
