@@ -5,27 +5,29 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import re
 import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from ansible_collections.inference.sglang.plugins.module_utils._environment_check import check_imports, distributions_of, took_too_long
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     check_space,
     clear_unfinished,
     exclusive,
+    lock_of,
+    partial_of,
     read_marker,
     sync_tree,
     write_marker,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import (
-    LIST_DISTRIBUTIONS,
     Interpreter,
     Marker,
     Source,
@@ -36,16 +38,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._uv_output import
 
 # Compiling the bytecode of 100,000 files takes minutes on a busy machine; uv's own limit is one.
 _COMPILE_SECONDS = "1800"
-_IMPORT_ALL = """
-import importlib, sys, traceback
-for name in sys.argv[1:]:
-    print("import", name, flush=True)
-    try:
-        importlib.import_module(name)
-    except BaseException:
-        traceback.print_exc(file=sys.stdout)
-        sys.exit(1)
-"""
 
 
 @dataclass(frozen=True)
@@ -72,13 +64,48 @@ class BuildRequest:
     lock_wait: float = 3600.0
 
 
-def distributions_of(python: str) -> tuple[str, dict[str, str]]:
-    """(Python version, {name: version}) of an environment, asked of its own interpreter."""
-    run = subprocess.run(  # pylint: disable=ansible-bad-function
-        [python, "-I", "-B", "-c", LIST_DISTRIBUTIONS], capture_output=True, text=True, timeout=120, check=True, env=clean_environment({})
+def request_of(params: dict[str, Any], found: Survey) -> BuildRequest:
+    """The options of the module, and what the survey found out."""
+    if found.path is None or found.digest is None or found.interpreter is None:
+        raise AssertionError("outside check mode a survey knows its path")
+    return BuildRequest(
+        name=params["name"],
+        path=found.path,
+        root=params["root"],
+        tools=params["tools"],
+        link=params["link"],
+        lock=params["lock"],
+        lock_sha256=found.lock_sha256,
+        digest=found.digest,
+        interpreter=found.interpreter,
+        source=Source(params["index_url"], params["wheelhouse"]),
+        uv=params["uv"] or "",
+        uv_lock=params["uv_lock"] or "",
+        imports=params["imports"],
+        check_dependencies=params["check_dependencies"],
+        only_binary=params["only_binary"],
+        needed_mib=params["needed_mib"],
+        timeout=params["timeout"],
+        lock_wait=params["lock_wait"],
     )
-    data = json.loads(run.stdout)
-    return data["version"], data["distributions"]
+
+
+def check_wheelhouse(wheelhouse: str) -> None:
+    """An empty or missing directory is said before uv says the same about two hundred packages."""
+    if not wheelhouse or re.match(r"https?://", wheelhouse):
+        return
+    try:
+        wheels = sum(1 for name in os.listdir(wheelhouse) if name.endswith(".whl"))
+        found = f"no .whl file in {wheelhouse}"
+    except OSError as failure:
+        wheels, found = 0, str(failure)
+    if not wheels:
+        raise SglangError(
+            "there is no wheelhouse",
+            found=found,
+            wanted="a directory on the host with the wheels of the lock, or a URL that begins with http:// or https://",
+            next_step="correct ml_env_wheelhouse, or copy the wheels to the host first; empty means PyPI",
+        )
 
 
 class Builder:
@@ -95,8 +122,7 @@ class Builder:
     def build(self) -> tuple[Marker, bool]:
         request = self.request
         os.makedirs(request.root, mode=0o755, exist_ok=True)
-        lock_file = os.path.join(request.root, f".{os.path.basename(request.path)}.lock")
-        with exclusive(lock_file, request.lock_wait, lambda text: self.progress.report("wait", text)):
+        with exclusive(lock_of(request.path), request.lock_wait, lambda text: self.progress.report("wait", text)):
             # The wait for another run is no part of the time that a build may take.
             self.deadline = time.monotonic() + request.timeout
             marker = read_marker(request.path, request.digest)
@@ -105,6 +131,8 @@ class Builder:
             cleared = clear_unfinished(request.path, request.link)
             if cleared:
                 self.progress.report("clean", cleared, force=True)
+            # What was copied so far is of no use to a build, and its space is.
+            shutil.rmtree(partial_of(request.path), ignore_errors=True)
             check_space(request.root, request.needed_mib)
             # uv makes its lock files writable by everybody, so nobody else gets in.
             os.makedirs(self._cache, mode=0o700, exist_ok=True)
@@ -157,7 +185,7 @@ class Builder:
             )
         if request.check_dependencies:
             self._check_dependencies(uv)
-        self._check_imports()
+        check_imports(self.python, request.name, request.imports, self.progress, self._remaining(), request.timeout)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(request.path, ".lock"))  # uv's own, writable by everybody
         self.progress.report("mark", "writing everything to the disk")
@@ -212,31 +240,6 @@ class Builder:
             )
         self._judge(finished, "checking the packages")
 
-    def _check_imports(self) -> None:
-        """Import what a release cannot do without, with the environment's own interpreter and without any setting of ours."""
-        request = self.request
-        if not request.imports:
-            return
-        with tempfile.TemporaryDirectory(prefix="ansible-import-check-") as home:
-            environment = clean_environment({"HOME": home, "XDG_CACHE_HOME": home, "TRITON_CACHE_DIR": home})
-            finished = run_tool(
-                [self.python, "-I", "-B", "-c", _IMPORT_ALL, *request.imports],
-                environment,
-                on_line=lambda line: self.progress.report("import", line.partition(" ")[2]) if line.startswith("import ") else None,
-                on_tick=lambda _written: self.progress.report("import", "still importing"),
-                limit=self._remaining(),
-                cwd=home,
-            )
-        if finished.returncode != 0 and not finished.timed_out:
-            tried = [line.partition(" ")[2] for line in finished.output.splitlines() if line.startswith("import ")]
-            raise SglangError(
-                f"the environment {request.name} is installed, yet '{tried[-1] if tried else request.imports[0]}' cannot be imported",
-                found=last_lines(finished.output, 4) or f"exit status {finished.returncode}",
-                wanted=f"import of {', '.join(request.imports)}",
-                next_step="a missing shared library is a package of the system (role inference_host); anything else is the lock's",
-            )
-        self._judge(finished, "the import check")
-
     def _uv_version(self, uv: str) -> str:
         finished = run_tool([uv, "--version"], self._uv_environment(), limit=60)
         words = finished.output.split()
@@ -248,12 +251,7 @@ class Builder:
     def _judge(self, finished: Finished, what: str) -> None:
         request = self.request
         if finished.timed_out:
-            raise SglangError(
-                f"{what} took too long",
-                found=f"not done after {request.timeout:.0f} seconds; last words: {last_lines(finished.output, 3) or 'none'}",
-                wanted=f"a finished environment within {request.timeout:.0f} seconds",
-                next_step="raise ml_env_timeout; what was downloaded is kept in uv's cache",
-            )
+            raise took_too_long(what, request.timeout, finished.output)
         if finished.returncode != 0:
             raise install_error(
                 finished.output,

@@ -76,16 +76,31 @@ def sync_tree(path: str) -> None:
         os.close(descriptor)
 
 
-def write_marker(path: str, text: str) -> None:
-    """The last write of a build, durable and all or nothing."""
-    temporary = os.path.join(path, MARKER + ".new")
-    with open(temporary, "w", encoding="utf-8") as handle:
-        handle.write(text)
+def write_durably(path: str, data: bytes) -> None:
+    """A file that is there whole or not at all, also after a power cut."""
+    temporary = path + ".new"
+    with open(temporary, "wb") as handle:
+        handle.write(data)
         handle.flush()
         os.fsync(handle.fileno())
-    os.replace(temporary, os.path.join(path, MARKER))
-    sync_directory(path)
+    os.replace(temporary, path)
     sync_directory(os.path.dirname(path))
+
+
+def write_marker(path: str, text: str) -> None:
+    """The last write of a build, durable and all or nothing."""
+    write_durably(os.path.join(path, MARKER), text.encode())
+    sync_directory(os.path.dirname(path))
+
+
+def lock_of(path: str) -> str:
+    """The lock file at which all runs that work on an environment meet."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
+
+
+def partial_of(path: str) -> str:
+    """Where a copy of an environment grows, beside its place, so that one rename publishes it."""
+    return os.path.join(os.path.dirname(path), f".partial-{os.path.basename(path)}")
 
 
 def clear_unfinished(path: str, link: str) -> str:
@@ -191,12 +206,12 @@ def free_bytes(path: str) -> int:
     return shutil.disk_usage(path).free
 
 
-def check_space(root: str, needed_mib: int) -> None:
+def check_space(root: str, needed_mib: int, what: str = "the wheels and the environment (ml_env_disk_needed_mib)") -> None:
     free = free_bytes(root) // 2**20
     if free < needed_mib:
         raise SglangError(
             "there is not enough disk space for the environment",
             found=f"{free} MiB free on the file system of {root}",
-            wanted=f"{needed_mib} MiB for the wheels and the environment (ml_env_disk_needed_mib)",
+            wanted=f"{needed_mib} MiB for {what}",
             next_step="free some space, or point ml_env_root and ml_env_tools to a larger file system",
         )

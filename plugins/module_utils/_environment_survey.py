@@ -10,9 +10,11 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils._environment_build import distributions_of
+from ansible_collections.inference.sglang.plugins.module_utils._environment_check import distributions_of
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import LinkState, read_marker, refuse_other
+from ansible_collections.inference.sglang.plugins.module_utils._environment_manifest import foundation
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._host_facts import parse_os_release
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import (
     DIGEST_LENGTH,
     PROBE,
@@ -42,6 +44,7 @@ class Survey:
     marker: Optional[Marker] = None
     versions: dict[str, str] = field(default_factory=dict)
     python_version: Optional[str] = None
+    foundation: str = ""  # what a copy needs besides the digest; empty where it is not known or nothing is copied
     missing: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -66,6 +69,14 @@ def probe_interpreter(path: str) -> Interpreter:
             wanted="a CPython that runs",
             next_step="install it, or point ml_env_python to the interpreter that the environment shall be built with",
         ) from failure
+
+
+def os_release() -> dict[str, str]:
+    """/etc/os-release; empty on a system without one."""
+    try:
+        return parse_os_release(read_regular("/etc/os-release").decode(errors="replace"))
+    except (OSError, SglangError):
+        return {}
 
 
 def read_lock(path: str) -> str:
@@ -173,6 +184,7 @@ def survey(
         marker=marker,
         versions=marker.versions if marker else {},
         python_version=interpreter.version,
+        foundation=foundation(os_release(), interpreter),
         missing=missing,
     )
 

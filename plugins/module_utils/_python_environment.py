@@ -29,6 +29,9 @@ class Interpreter:
     version: str  # 3.11.2
     implementation: str = "cpython"
     platform: str = "linux-x86_64"
+    # No part of the digest; a copy from another host needs them to be the same as well.
+    libc: str = ""
+    executable: str = ""
 
     @property
     def minor(self) -> str:
@@ -38,14 +41,15 @@ class Interpreter:
     def from_probe(cls, path: str, text: str) -> Interpreter:
         """Read what PROBE prints."""
         data = json.loads(text)
-        return cls(path, data["version"], data["implementation"], data["platform"])
+        return cls(path, data["version"], data["implementation"], data["platform"], data["libc"], data["executable"])
 
 
 # Printed by an interpreter about itself. sysconfig's platform is what wheels are chosen by.
 PROBE = (
-    "import json,platform,sys,sysconfig;"
+    "import json,os,platform,sys,sysconfig;"
     "print(json.dumps({'version': platform.python_version(), 'implementation': sys.implementation.name,"
-    " 'platform': sysconfig.get_platform()}))"
+    " 'platform': sysconfig.get_platform(), 'libc': ' '.join(platform.libc_ver()).strip(),"
+    " 'executable': os.path.realpath(sys.executable)}))"
 )
 # Distributions of an environment as {name: version}.
 LIST_DISTRIBUTIONS = (
@@ -126,6 +130,9 @@ class Marker:
     built: str = ""
     seconds: float = 0.0
     imports: list[str] = field(default_factory=list)
+    # Of a copy: the host that it came from, and the manifest that it was proven by.
+    copied_from: str = ""
+    manifest_sha256: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
@@ -139,6 +146,7 @@ class Marker:
         if not isinstance(data, dict) or data.get("path") != path or data.get("digest") != digest:
             return None
         texts = [data.get(name) for name in ("name", "lock_sha256", "python_version", "platform", "uv_version")]
+        texts += [data.get(name, "") for name in ("copied_from", "manifest_sha256")]
         versions = data.get("versions")
         if not all(isinstance(text, str) for text in texts) or not isinstance(versions, dict):
             return None

@@ -11,7 +11,7 @@ description:
   - An environment lies in O(root) under its O(name) and the first twelve digits of a digest of its lock, its Python and its platform.
     The same wish finds the same directory again; another lock makes another directory.
   - It is built at its final path and counts as done only with the file C(.complete.json), which is written last. What a run
-    left unfinished is removed and built anew. A finished environment is never written to.
+    left unfinished is removed and built anew. A finished environment is never written to, but for its manifest.
   - A directory whose C(.complete.json) is damaged or of another kind is moved aside, never deleted. The module refuses while
     a process runs from it, or while a service names it.
   - uv does the work. The module puts a uv of its own in O(tools), hashed as well.
@@ -95,6 +95,31 @@ options:
     description: The SGLang release that an adopted environment must hold. Empty for environments without SGLang.
     type: str
     default: ""
+  peer:
+    description:
+      - Another host of the fleet that has the same environment at the same path; it is copied from there instead of built.
+      - Every file is held against the manifest of the host that built it, so a peer can neither add nor alter a byte. The host must have
+        the same RV(foundation). uv and an index are not needed.
+      - What a run that was killed had copied is kept. Ignored where the environment is complete, or adopted.
+    type: dict
+    suboptions:
+      url:
+        description: Where the peer serves, as M(inference.sglang.environment_peer) returned it.
+        type: str
+        required: true
+      token:
+        description: The token of this one transfer.
+        type: str
+        required: true
+      manifest_sha256:
+        description: RV(manifest_sha256) of the host that built it.
+        type: str
+        required: true
+  manifest:
+    description:
+      - Make the manifest that copies are proven by, where the environment was built here and has none yet. Every file is read for it.
+    type: bool
+    default: false
   needed_mib:
     description: Free space that must be there before a build starts, in MiB.
     type: int
@@ -145,6 +170,19 @@ EXAMPLES = r"""
     lock: /srv/wheelhouse/lock.txt
     uv_lock: /srv/wheelhouse/uv.txt
     wheelhouse: /srv/wheelhouse
+
+- name: Take it from a host that has it
+  inference.sglang.python_environment:
+    name: sglang-0.5.11
+    root: /opt/sglang/envs
+    tools: /opt/sglang/tools
+    lock: /opt/sglang/envs/.locks/sglang-0.5.11.txt
+    imports: [sglang, torch]
+    link: /opt/sglang/ml-env
+    peer:
+      url: "{{ offer.url }}"
+      token: "{{ transfer_token }}"
+      manifest_sha256: "{{ offer.manifest_sha256 }}"
 """
 
 RETURN = r"""
@@ -180,6 +218,18 @@ built:
   description: Whether this run built it, in check mode whether it would.
   returned: success
   type: bool
+copied:
+  description: Whether this run copied it from O(peer), in check mode whether it would.
+  returned: success
+  type: bool
+foundation:
+  description: What hosts must have in common, besides the digest, to copy the environment from each other. Empty where that is not known.
+  returned: success
+  type: str
+manifest_sha256:
+  description: SHA-256 of the manifest. Empty without O(manifest), in check mode, and for a copy that has lost its own.
+  returned: success
+  type: str
 link:
   description: Where O(link) led before and leads now.
   returned: when O(link) is given
@@ -195,18 +245,21 @@ msg:
 """
 
 import os
-import re
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._bundle import WHEELS, require_environment
 from ansible_collections.inference.sglang.plugins.module_utils._bundle_files import read_bundle, require_whole
-from ansible_collections.inference.sglang.plugins.module_utils._environment_build import Builder, BuildRequest
-from ansible_collections.inference.sglang.plugins.module_utils._environment_files import name_aside, switch_link
-from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, short, survey
+from ansible_collections.inference.sglang.plugins.module_utils._environment_build import Builder, check_wheelhouse, request_of
+from ansible_collections.inference.sglang.plugins.module_utils._environment_copy import Copier
+from ansible_collections.inference.sglang.plugins.module_utils._environment_files import exclusive, lock_of, name_aside, switch_link
+from ansible_collections.inference.sglang.plugins.module_utils._environment_report import result_of, said
+from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, survey
+from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import ensure_manifest, needs_manifest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._peer_stream import Peer
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
-from ansible_collections.inference.sglang.plugins.module_utils._python_environment import Source, main_versions, url_secrets
+from ansible_collections.inference.sglang.plugins.module_utils._python_environment import Marker, human_bytes, url_secrets
 
 ARGUMENTS = {
     "name": {"type": "str", "required": True},
@@ -226,6 +279,15 @@ ARGUMENTS = {
     "link": {"type": "path", "default": ""},
     "adopt": {"type": "bool", "default": False},
     "release": {"type": "str", "default": ""},
+    "peer": {
+        "type": "dict",
+        "options": {
+            "url": {"type": "str", "required": True},
+            "token": {"type": "str", "required": True, "no_log": True},
+            "manifest_sha256": {"type": "str", "required": True},
+        },
+    },
+    "manifest": {"type": "bool", "default": False},
     "needed_mib": {"type": "int", "default": 0},
     "timeout": {"type": "int", "default": 3600},
     "lock_wait": {"type": "int", "default": 3600},
@@ -233,22 +295,16 @@ ARGUMENTS = {
 }
 
 
-def check_wheelhouse(wheelhouse: str) -> None:
-    """An empty or missing directory is said before uv says the same about two hundred packages."""
-    if not wheelhouse or re.match(r"https?://", wheelhouse):
-        return
-    try:
-        wheels = sum(1 for name in os.listdir(wheelhouse) if name.endswith(".whl"))
-        found = f"no .whl file in {wheelhouse}"
-    except OSError as failure:
-        wheels, found = 0, str(failure)
-    if not wheels:
-        raise SglangError(
-            "there is no wheelhouse",
-            found=found,
-            wanted="a directory on the host with the wheels of the lock, or a URL that begins with http:// or https://",
-            next_step="correct ml_env_wheelhouse, or copy the wheels to the host first; empty means PyPI",
-        )
+def bring(params: dict[str, Any], found: Survey, progress: Progress) -> tuple[Marker, str]:
+    """(marker, what was done in words): copied from a peer or built; nothing where another run has done it meanwhile."""
+    request = request_of(params, found)
+    if params["peer"]:
+        peer = Peer(**params["peer"])
+        marker, done = Copier(request, peer, found.foundation, progress).copy()
+        return marker, f"copied {request.path} from {peer.host}" if done else ""
+    check_wheelhouse(params["wheelhouse"])
+    marker, done = Builder(request, progress).build()
+    return marker, f"built {request.path}" if done else ""
 
 
 def use_bundle(params: dict[str, Any], found: Survey, progress: Progress, check_mode: bool) -> None:
@@ -263,64 +319,29 @@ def use_bundle(params: dict[str, Any], found: Survey, progress: Progress, check_
     params["wheelhouse"] = f"{directory}/{WHEELS}"
 
 
-def build_request(params: dict[str, Any], found: Survey) -> BuildRequest:
-    if found.path is None or found.digest is None or found.interpreter is None:
-        raise AssertionError("outside check mode a survey knows its path")
-    return BuildRequest(
-        name=params["name"],
-        path=found.path,
-        root=params["root"],
-        tools=params["tools"],
-        link=params["link"],
-        lock=params["lock"],
-        lock_sha256=found.lock_sha256,
-        digest=found.digest,
-        interpreter=found.interpreter,
-        source=Source(params["index_url"], params["wheelhouse"]),
-        uv=params["uv"] or "",
-        uv_lock=params["uv_lock"] or "",
-        imports=params["imports"],
-        check_dependencies=params["check_dependencies"],
-        only_binary=params["only_binary"],
-        needed_mib=params["needed_mib"],
-        timeout=params["timeout"],
-        lock_wait=params["lock_wait"],
-    )
+def vouch(params: dict[str, Any], found: Survey, marker: Marker, progress: Progress) -> tuple[str, bool]:
+    """(SHA-256 of the manifest, whether it was made just now)."""
+    with exclusive(lock_of(marker.path), params["lock_wait"], lambda text: progress.report("wait", text)):
+        return ensure_manifest(marker, found.foundation, lambda done: progress.report("manifest", f"{human_bytes(done)} read"))
 
 
-def result_of(found: Survey, versions: dict[str, str], link: str) -> dict[str, Any]:
-    """What stays the same whether the environment was there, was built or would be."""
-    result: dict[str, Any] = {
-        "path": found.path,
-        "python": f"{found.path}/bin/python" if found.path else None,
-        "python_version": found.python_version,
-        "digest": found.digest,
-        "sglang_version": main_versions(versions).get("sglang", ""),
-        "versions": main_versions(versions),
-        "adopted": found.action == "adopt",
+def predict(params: dict[str, Any], found: Survey) -> dict[str, Any]:
+    """The result of check mode."""
+    link, build = params["link"], found.action == "build"
+    switches = bool(link) and found.switches
+    aside = name_aside(link) if switches and found.link.kind == "directory" else ""
+    copies = build and bool(params["peer"])
+    makes = params["manifest"] and found.action != "adopt" and not copies and needs_manifest(found.marker, found.foundation)
+    done = (f"copied {found.path} from {Peer(**params['peer']).host}" if copies else f"built {found.path}") if build else ""
+    return {
+        "changed": build or switches or makes,
+        "built": build and not copies,
+        "copied": copies,
+        "manifest_sha256": "",
+        "moved_aside": aside,
+        "msg": said(found, done, aside, link, "would have "),
+        **result_of(found, found.versions, link),
     }
-    if link:
-        before = {"link": found.link.target, "directory": "a directory", "nothing": "absent"}[found.link.kind]
-        after = before if found.action == "adopt" else (found.path or "the environment")
-        result["link"] = {"path": link, "before": before, "after": after}
-        result["diff"] = {"before": f"{link} -> {before}\n", "after": f"{link} -> {after}\n"}
-    return result
-
-
-def said(found: Survey, built: bool, aside: str, link: str, would: str) -> str:
-    """One sentence for the operator."""
-    if found.action == "adopt":
-        return f"{found.path} is used as it is ({short(found.digest or '')})"
-    parts = [f"{would}built {found.path}" if built else f"{found.path} is complete"]
-    if found.path is None:
-        parts = [f"would build an environment, its directory depends on what is missing now: {', '.join(found.missing)}"]
-    elif found.missing:
-        parts.append(f"first comes what is missing now: {', '.join(found.missing)}")
-    if aside:
-        parts.append(
-            f"{'the directory at ' + link + ' would be moved' if would else 'what was at ' + link + ' was moved'} aside to {aside}"
-        )
-    return "; ".join(parts)
 
 
 def run(module: AnsibleModule) -> None:
@@ -334,26 +355,29 @@ def run(module: AnsibleModule) -> None:
     )
     for warning in found.warnings:
         module.warn(warning)
-    link, build = params["link"], found.action == "build"
-    progress = Progress(params["progress_file"])
-    if build and params["bundle"]:
+    link, progress = params["link"], Progress(params["progress_file"])
+    if found.action == "build" and params["bundle"] and not params["peer"]:
         use_bundle(params, found, progress, module.check_mode)
-    switches = bool(link) and found.switches
-    moves = switches and found.link.kind == "directory"
     if module.check_mode:
-        aside = name_aside(link) if moves else ""
-        result = result_of(found, found.versions, link)
-        message = said(found, build, aside, link, "would have ")
-        module.exit_json(changed=build or switches, built=build, moved_aside=aside, msg=message, **result)
-    versions, built, aside = found.versions, False, ""
-    if build:
-        check_wheelhouse(params["wheelhouse"])
-        marker, built = Builder(build_request(params, found), progress).build()
+        module.exit_json(**predict(params, found))
+    marker, versions, done, aside, sha256, made = found.marker, found.versions, "", "", "", False
+    if found.action == "build":
+        marker, done = bring(params, found, progress)
         versions = marker.versions
+    if params["manifest"] and marker is not None:
+        sha256, made = vouch(params, found, marker, progress)
+    switches = bool(link) and found.switches
     if switches:
         aside = switch_link(link, found.path or "")
-    message = said(found, built, aside, link, "")
-    module.exit_json(changed=built or switches, built=built, moved_aside=aside, msg=message, **result_of(found, versions, link))
+    module.exit_json(
+        changed=bool(done) or switches or made,
+        built=bool(done) and not params["peer"],
+        copied=bool(done) and bool(params["peer"]),
+        manifest_sha256=sha256,
+        moved_aside=aside,
+        msg=said(found, done, aside, link, ""),
+        **result_of(found, versions, link),
+    )
 
 
 def main() -> None:
