@@ -114,7 +114,7 @@ class Copier:
     def _ask_for_manifest(self) -> bytes:
         try:
             with self.peer.open(f"/{self.request.digest}/{MANIFEST}") as incoming:
-                return incoming.all(MAXIMUM_MANIFEST)
+                return incoming.all(MAXIMUM_MANIFEST, self._look_at_the_clock)
         except PeerBroken as failure:
             raise self._broken(failure) from failure
 
@@ -180,9 +180,12 @@ class Copier:
         finally:
             os.close(descriptor)
 
-    def _tell(self, phase: str, more: int = 0) -> None:
+    def _look_at_the_clock(self) -> None:
         if time.monotonic() > self.deadline:
             raise took_too_long(f"copying from {self.peer.host}", self.request.timeout)
+
+    def _tell(self, phase: str, more: int = 0) -> None:
+        self._look_at_the_clock()
         self.progress.report(phase, f"{human_bytes(self._bytes + more)} of {human_bytes(self._total)} from {self.peer.host}")
 
     def _receive(self, manifest: TreeManifest, position: int) -> None:

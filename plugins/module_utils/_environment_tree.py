@@ -108,26 +108,27 @@ def read_manifest(marker: Marker) -> Optional[tuple[TreeManifest, str]]:
     return manifest, sha256
 
 
-def ensure_manifest(marker: Marker, foundation: str, on_bytes: Callable[[int], None]) -> tuple[str, bool]:
-    """(SHA-256 of the manifest, whether it was made just now). Empty for a copy that has lost its own: it cannot vouch for itself."""
+def known_manifest(marker: Marker, foundation: str) -> Optional[str]:
+    """SHA-256 of the manifest that a finished environment is handed on with; None where it has to be made first.
+
+    Empty for a copy that has lost its own: it cannot vouch for itself.
+    """
     found = read_manifest(marker)
     if marker.copied_from:
-        return (found[1] if found else ""), False
-    if found and found[0].foundation == foundation:
-        return found[1], False
+        return found[1] if found else ""
+    return found[1] if found and found[0].foundation == foundation else None
+
+
+def ensure_manifest(marker: Marker, foundation: str, on_bytes: Callable[[int], None]) -> tuple[str, bool]:
+    """(SHA-256 of the manifest, whether it was made just now)."""
+    known = known_manifest(marker, foundation)
+    if known is not None:
+        return known, False
     manifest = make_manifest(marker, foundation, on_bytes)
     data = dump(manifest)
     load(data, marker.path)  # what no receiver would take is refused here, by name
     write_durably(os.path.join(marker.path, MANIFEST), data)
     return hashlib.sha256(data).hexdigest(), True
-
-
-def needs_manifest(marker: Optional[Marker], foundation: str) -> bool:
-    """Whether `ensure_manifest` would write one."""
-    if marker is None:
-        return True
-    found = read_manifest(marker)
-    return not marker.copied_from and not (found and found[0].foundation == foundation)
 
 
 def changed_since(manifest: TreeManifest) -> str:

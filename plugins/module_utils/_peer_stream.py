@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import IO
+from http.client import HTTPException, HTTPResponse
+from typing import Union
 from urllib.parse import urlsplit
 
 # Without a byte for so long a peer is gone; as on its side.
@@ -24,7 +25,7 @@ class PeerBroken(Exception):
 class Incoming:
     """The bytes of one answer."""
 
-    def __init__(self, response: IO[bytes]) -> None:
+    def __init__(self, response: Union[HTTPResponse, io.BytesIO]) -> None:
         self._response = response
 
     def read(self, length: int) -> bytes:
@@ -34,17 +35,19 @@ class Incoming:
             raise PeerBroken("the answer ended early")
         return block
 
-    def all(self, limit: int) -> bytes:
+    def all(self, limit: int, on_block: Callable[[], None]) -> bytes:
         """Everything, or the first `limit` bytes of it."""
         pieces: list[bytes] = []
         while limit > 0 and (block := self._next(min(limit, 1 << 20))):
+            on_block()
             pieces.append(block)
             limit -= len(block)
         return b"".join(pieces)
 
     def _next(self, length: int) -> bytes:
         try:
-            return self._response.read(length)
+            # What is there now: a peer that trickles must not keep the receiver from looking at its time limit.
+            return self._response.read1(length)
         except (OSError, HTTPException, ValueError) as failure:
             raise PeerBroken(f"the connection broke: {failure or type(failure).__name__}") from failure
 

@@ -227,7 +227,7 @@ foundation:
   returned: success
   type: str
 manifest_sha256:
-  description: SHA-256 of the manifest. Empty without O(manifest), in check mode, and for a copy that has lost its own.
+  description: SHA-256 of the manifest. Empty without O(manifest), for a copy that lost its own, and in check mode where it would be made.
   returned: success
   type: str
 link:
@@ -255,7 +255,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._environment_copy
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import exclusive, lock_of, name_aside, switch_link
 from ansible_collections.inference.sglang.plugins.module_utils._environment_report import result_of, said
 from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, survey
-from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import ensure_manifest, needs_manifest
+from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import ensure_manifest, known_manifest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._peer_stream import Peer
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
@@ -331,13 +331,15 @@ def predict(params: dict[str, Any], found: Survey) -> dict[str, Any]:
     switches = bool(link) and found.switches
     aside = name_aside(link) if switches and found.link.kind == "directory" else ""
     copies = build and bool(params["peer"])
-    makes = params["manifest"] and found.action != "adopt" and not copies and needs_manifest(found.marker, found.foundation)
+    vouches = params["manifest"] and found.marker is not None
+    # The action plugin takes this result for the run's own where nothing is to be done: it must be whole.
+    known = known_manifest(found.marker, found.foundation) if vouches else ""
     done = (f"copied {found.path} from {Peer(**params['peer']).host}" if copies else f"built {found.path}") if build else ""
     return {
-        "changed": build or switches or makes,
+        "changed": build or switches or known is None,
         "built": build and not copies,
         "copied": copies,
-        "manifest_sha256": "",
+        "manifest_sha256": known or "",
         "moved_aside": aside,
         "msg": said(found, done, aside, link, "would have "),
         **result_of(found, found.versions, link),
