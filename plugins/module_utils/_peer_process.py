@@ -20,7 +20,6 @@ from typing import Any
 from ansible_collections.inference.sglang.plugins.module_utils import _peer_server
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
-from ansible_collections.inference.sglang.plugins.module_utils._snapshot_hub import require_token
 
 # The server's whole command line: neither a secret nor a script file that could be left behind.
 BOOT = "import json, sys; exec(compile(json.loads(sys.stdin.buffer.readline())['source'], 'peer', 'exec'))"
@@ -52,16 +51,21 @@ class Offered:
     healing: str
 
 
-def launch(job: Mapping[str, Any], serving: Serving, offered: Offered) -> int:
-    """Serve a job (_peer_server) in a detached process; the port. SglangError when it cannot be."""
-    require_token(serving.token)
-    if len(serving.token) < SHORTEST_TOKEN:
+def check_token(token: str) -> None:
+    """It goes into a header, and nothing else keeps strangers out."""
+    printable = all("!" <= character <= "~" for character in token)
+    if len(token) < SHORTEST_TOKEN or not printable:
         raise SglangError(
-            "The token of a transfer is too short to keep anybody out.",
-            found=f"{len(serving.token)} characters",
+            "The token of a transfer cannot keep anybody out.",
+            found=f"{len(token)} characters{'' if printable else ', not all of them letters, digits or signs'}",
             wanted=f"at least {SHORTEST_TOKEN} random characters, made anew for each transfer",
             next_step="Set token, for example with lookup('ansible.builtin.password', '/dev/null', length=40).",
         )
+
+
+def launch(job: Mapping[str, Any], serving: Serving, offered: Offered) -> int:
+    """Serve a job (_peer_server) in a detached process; the port. SglangError when it cannot be."""
+    check_token(serving.token)
     child = subprocess.Popen(  # pylint: disable=ansible-bad-function
         [sys.executable, "-I", "-c", BOOT],
         stdin=subprocess.PIPE,

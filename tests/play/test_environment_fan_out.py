@@ -25,7 +25,7 @@ from tests.support.environments import UV
 from tests.support.wheels import make_lock, make_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAYBOOK = Path(__file__).resolve().parent / "ml_env" / "play_all.yml"
+PLAYBOOK = Path(__file__).resolve().parent / "ml_env" / "build.yml"
 NAMES = ("a", "b", "c", "d", "e")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root")
@@ -90,7 +90,7 @@ class Fleet:
             }
             for name, own in self.variables.items()
         }
-        (scratch / "inventory" / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
+        (scratch / "inventory" / "hosts.json").write_text(json.dumps({"sglang_hosts": {"hosts": hosts}}))
         (scratch / "ansible.cfg").write_text("[defaults]\n")
         done = ansible_runner.run(
             private_data_dir=str(scratch),

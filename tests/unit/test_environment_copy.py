@@ -27,10 +27,10 @@ from urllib.parse import urlsplit
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _environment_copy, _environment_survey
 from ansible_collections.inference.sglang.plugins.module_utils._environment_manifest import MANIFEST, load
-from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import walk
+from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import file_of, walk
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
-from ansible_collections.inference.sglang.plugins.module_utils._peer_process import stop
+from ansible_collections.inference.sglang.plugins.module_utils._peer_process import Offered, Serving, launch, stop
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import MARKER
 from ansible_collections.inference.sglang.plugins.modules import environment_peer
 
@@ -306,6 +306,37 @@ def test_the_foundation_names_all_that_a_copy_depends_on(host: Host, monkeypatch
         ),
     }
     assert len(names) == 8
+
+
+def test_an_environment_that_leads_to_another_python_is_refused(builder: Builder) -> None:
+    link = builder.path / "bin/python"
+    link.unlink()
+    link.symlink_to("/usr/bin/env")
+    (builder.path / MANIFEST).unlink()
+    builder.built = builder.host.call(manifest=True)
+    peer = builder.serve()
+    builder.leave()
+    assert_refused(builder.host.call(peer=peer, **NO_TOOLS), "leads to another Python", "/usr/bin/env")
+    assert not builder.path.exists()
+
+
+def test_a_builder_that_lies_about_where_files_belong_writes_nowhere(builder: Builder) -> None:
+    """Even what the controller vouches for comes to lie in the environment, or not at all."""
+    outside = builder.host.folder / "outside"
+    data = (builder.path / MANIFEST).read_bytes().replace(b'["pyvenv.cfg"', b'["../../outside"')
+    (builder.path / MANIFEST).write_bytes(data)
+    job = {
+        "prefix": f"/{builder.built['digest']}/",
+        "directory": str(builder.path),
+        "files": [file_of(str(builder.path), MANIFEST)],
+        "stream": {},
+    }
+    port = launch(job, Serving("127.0.0.1", 0, TOKEN, 60.0, 300.0), Offered("it", "ml_env", "nothing"))
+    peer = {"url": f"http://127.0.0.1:{port}", "token": TOKEN, "manifest_sha256": hashlib.sha256(data).hexdigest()}
+    builder.leave()
+    assert_refused(builder.host.call(peer=peer, **NO_TOOLS), "cannot be trusted", "../../outside")
+    stop(peer["url"], TOKEN)
+    assert not outside.exists() and not builder.path.exists()
 
 
 def test_a_failing_import_keeps_the_copy_from_being_seen(builder: Builder) -> None:
