@@ -13,18 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._failure_catalogue import FAILURES, HANGS, WARNINGS
-from ansible_collections.inference.sglang.plugins.module_utils._failure_types import Failure, Hang, Warn
+from ansible_collections.inference.sglang.plugins.module_utils._failure_types import Failure, Hang, Own, Warn
+from ansible_collections.inference.sglang.plugins.module_utils._failures_own import (
+    KILLED,
+    NOTHING_KEPT,
+    SILENT_DEATH,
+    STALLED,
+    TIME_LIMIT,
+    UNKNOWN,
+)
 
-UNKNOWN = "GATE-001"
-SILENT_DEATH = "GATE-002"
-KILLED = "GATE-003"
-STOPPED = "GATE-004"
-SUPERSEDED = "GATE-005"
-NO_DISPATCHER = "GATE-006"
-STALLED = "GATE-007"
-TIME_LIMIT = "GATE-008"
-NOTHING_KEPT = "GATE-009"
-# The catalogue's.
 _NO_IMPLEMENTATION = "GATE-036"
 
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?$')
@@ -62,6 +60,11 @@ class Cause:
             "evidence": self.evidence,
             "source": self.source,
         }
+
+
+def concluded(own: Own, what: str, evidence: str, change: str = "") -> Cause:
+    """A cause that no line of the engine tells: what this start shows of it."""
+    return Cause(own.code, what, change or own.fix, own.variable, evidence)
 
 
 @dataclass
@@ -254,28 +257,12 @@ class Diagnosis:
             return self._with_ignored_imports(known)
         if self._first is not None and (self._first.exception or self._first.frame):
             where = self._first.frame or "an unknown place"
-            return Cause(
-                UNKNOWN,
-                f"not in the catalogue: {self._first.exception or 'an exception'} at {where}",
-                "read the excerpt; report it if it is not clear",
-                "",
-                self._first.exception or self._first.frame,
-            )
+            what = f"not in the catalogue: {self._first.exception or 'an exception'} at {where}"
+            return concluded(UNKNOWN, what, self._first.exception or self._first.frame)
         if re.search(r"\b(?:137|SIGKILL|KILL|signal 9)\b", status):
-            return Cause(
-                KILLED,
-                "the engine was killed (SIGKILL) and had logged no error: somebody's kill, or the kernel's OOM killer",
-                "look at the kernel's log for that time (journalctl -k)",
-                "",
-                status or self._last,
-            )
-        return Cause(
-            SILENT_DEATH,
-            "the engine ended and logged no error",
-            "read the excerpt and the unit's status",
-            "",
-            status or self._last,
-        )
+            what = "the engine was killed (SIGKILL) and had logged no error: somebody's kill, or the kernel's OOM killer"
+            return concluded(KILLED, what, status or self._last)
+        return concluded(SILENT_DEATH, "the engine ended and logged no error", status or self._last)
 
     def cause_of_silence(self, stage: str, seconds: float, next_stage: str, rank: str = "") -> Cause:
         """The best explanation for a start that has stopped moving. ``rank`` is the one that is behind, if one is."""
@@ -289,27 +276,16 @@ class Diagnosis:
         before = ""
         if self._first is not None and self._first.exception:
             before = f"; before that: {self._first.exception} at {self._first.frame or 'an unknown place'}"
-        return Cause(
-            STALLED,
-            f"{silence}; '{next_stage}' should come next{before}",
-            "look at the GPUs and the processes now, while it hangs (nvidia-smi, py-spy); raise the limit if this stage may be that slow",
-            "sglang_server_gate_stall_timeout",
-            self._last,
-        )
+        return concluded(STALLED, f"{silence}; '{next_stage}' should come next{before}", self._last)
 
 
 def cause_of_slowness(seconds: float, stage: str, last: str) -> Cause:
     """A start that moves, but not within its time."""
-    what = f"not ready after {seconds:.0f} s; the stage is '{stage}'"
-    return Cause(TIME_LIMIT, what, "raise the limit if this start may be that slow", "sglang_server_gate_timeout", last)
+    return concluded(TIME_LIMIT, f"not ready after {seconds:.0f} s; the stage is '{stage}'", last)
 
 
 def cause_of_no_line(seconds: float, in_file: bool) -> Cause:
     """A unit that runs and of which nothing at all is logged: the launcher writes a line before anything else."""
     what = f"the unit runs, but {'its log file' if in_file else 'the journal'} holds no line of this start after {seconds:.0f} s"
-    change = (
-        "see that the file is the one that the unit writes to and that its file system is not full"
-        if in_file
-        else "let journald keep messages (Storage= in journald.conf is not none, /var/log is not full), or give the instance a log file"
-    )
-    return Cause(NOTHING_KEPT, what, change, "sglang_server_log_file", "")
+    change = "see that the file is the one that the unit writes to and that its file system is not full" if in_file else ""
+    return concluded(NOTHING_KEPT, what, "", change)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import Cause, Diagnosis
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 
 MARKER = "inference.sglang.engine_check "
 EXIT_ACCEPTED, EXIT_PARSER, EXIT_RESOLUTION = 0, 2, 3
@@ -151,30 +151,36 @@ def known_cause(stderr: str) -> Optional[Cause]:
     return diagnosis.known_cause()
 
 
-def refusal(answer: Answer, stderr: str) -> SglangError:
-    """The engine's own words, as the message of a refused release, and what the catalogue of failures makes of them."""
+def refusal(answer: Answer, stderr: str) -> CodedError:
+    """The engine's own words, as the message of a refused release, and what the catalogue of failures makes of them.
+
+    The code is the catalogue's where it knows the cause, and else tells what refused.
+    """
     text = answer.text or "(no message)"
     place = f" at {answer.where}" if answer.where else ""
-    found, wrong = f"{answer.kind}: {text}{place}", "the engine refuses the release while it resolves its arguments"
+    code, found = "CHECK-002", f"{answer.kind}: {text}{place}"
+    wrong = "the engine refuses the release while it resolves its arguments"
     wanted, change = "settings that SGLang accepts together", "correct sglang_server_settings"
     if answer.kind == "argparse":
         said = [line for line in stderr.splitlines() if "error:" in line]
         found = said[-1].strip() if said else _last_lines(stderr, 3)
-        wrong, wanted = "the engine's argument parser refuses the release", "arguments that this SGLang release knows"
+        code, wrong = "CHECK-001", "the engine's argument parser refuses the release"
+        wanted = "arguments that this SGLang release knows"
         change = "correct sglang_server_settings or sglang_server_extra_args"
     elif answer.stage == "import":
-        wrong, wanted = "the engine cannot be imported", "a complete environment"
+        code, wrong, wanted = "CHECK-003", "the engine cannot be imported", "a complete environment"
         change = "rebuild the environment (role ml_env) and read the last lines of 'stderr'"
     cause = known_cause(stderr)
     if cause is not None:
-        wrong, change = f"{cause.code}: {wrong}: {cause.what}", cause.change
-    return SglangError(wrong, found, wanted, f"{change}; {_UNTOUCHED}")
+        code, wrong, change = cause.code, f"{wrong}: {cause.what}", cause.change
+    return CodedError(code, wrong, found, wanted, f"{change}; {_UNTOUCHED}")
 
 
-def died(status: int, stderr: str) -> SglangError:
+def died(status: int, stderr: str) -> CodedError:
     """The interpreter ended without an answer."""
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    return SglangError(
+    return CodedError(
+        "CHECK-004",
         "the engine check ended without an answer",
         found=f"{how}; last words: {_last_lines(stderr, 5) or '(none)'}",
         wanted="a Python that can import SGLang",

@@ -28,3 +28,15 @@ class SglangError(Exception):
             "msg": str(self),
             "error": {"wrong": self.wrong, "found": self.found, "wanted": self.wanted, "next": self.next_step},
         }
+
+
+class CodedError(SglangError):
+    """A refusal with a stable code, which its message begins with and docs/troubleshooting.md explains."""
+
+    def __init__(self, code: str, wrong: str, found: str = "", wanted: str = "", next_step: str = "") -> None:
+        self.code = code
+        super().__init__(f"{code}: {wrong}", found, wanted, next_step)
+
+    def as_result(self) -> dict[str, object]:
+        """With the code by itself as well."""
+        return {**super().as_result(), "code": self.code}

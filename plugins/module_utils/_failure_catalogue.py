@@ -13,6 +13,9 @@ from __future__ import annotations
 from ansible_collections.inference.sglang.plugins.module_utils import _failures_host, _failures_memory, _failures_settings
 from ansible_collections.inference.sglang.plugins.module_utils._failure_types import SETTINGS, Failure, Hang, Warn
 
+# Codes of entries that were taken out: never given again.
+RETIRED: tuple[str, ...] = ()
+
 FAILURES: tuple[Failure, ...] = (*_failures_settings.FAILURES, *_failures_memory.FAILURES, *_failures_host.FAILURES)
 
 WARNINGS: tuple[Warn, ...] = (
@@ -58,6 +61,8 @@ HANGS: tuple[Hang, ...] = (
         r"\[SymmDeviceMemory\]",
         r"Auto-enabling FlashInfer AllReduce Fusion",
         r"allreduce fusion is forcibly disabled",
+        "Auto-enabling FlashInfer AllReduce Fusion on SM90/SM10X for Qwen3_5ForConditionalGeneration\n"
+        "[SymmDeviceMemory] Rank: 0, Group size: 2, device_idx: 0, Signal pad offset: 2097152",
         "FlashInfer's allreduce fusion, which SGLang switched on by itself, waits for something that this machine does not give",
         "set enforce_disable_flashinfer_allreduce_fusion: true",
         f"{SETTINGS}.enforce_disable_flashinfer_allreduce_fusion",
@@ -68,6 +73,7 @@ HANGS: tuple[Hang, ...] = (
         r"Init (?:torch distributed|parallel) begin|sglang is using nccl|\[c10d\]",
         r"",
         r"Init (?:torch distributed|parallel) ends",
+        "Init torch distributed begin.\nsglang is using nccl==2.28.9",
         "the ranks do not find each other",
         "try NCCL_P2P_DISABLE=1 in sglang_server_environment; check /dev/shm, NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME",
         "sglang_server_environment",

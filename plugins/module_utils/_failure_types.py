@@ -19,6 +19,8 @@ class Failure:
 
     code: str
     pattern: str
+    # Lines of a log, without their prefix, that show this failure: the last one matches the pattern.
+    symptom: str
     what: str
     change: str
     variable: str
@@ -47,10 +49,25 @@ class Hang:
     last_line: str
     seen: str
     unless: str
+    # Lines of a log that goes silent after the last of them.
+    symptom: str
     what: str
     change: str
     variable: str
     source: str
+
+
+@dataclass(frozen=True)
+class Own:
+    """What this collection concludes or refuses by itself, without a line of the engine that says so."""
+
+    code: str
+    # The messages that carry the code, with … where each differs.
+    symptoms: tuple[str, ...]
+    cause: str
+    fix: str
+    variable: str = ""
+    source: str = "this collection"
 
 
 SETTINGS = "sglang_server_settings"

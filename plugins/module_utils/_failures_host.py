@@ -11,6 +11,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-050",
         r"CUDA error: invalid device ordinal",
+        "torch.AcceleratorError: CUDA error: invalid device ordinal",
         "there are fewer GPUs than ranks: a rank's GPU does not exist",
         "lower the tensor parallel size to the number of GPUs of this instance",
         "sglang_server_tensor_parallel_size, sglang_server_gpus",
@@ -19,6 +20,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-051",
         r"^(?:AssertionError: )?(?P<what>\d+ is not divisible by \d+)$",
+        "AssertionError: 24 is not divisible by 5",
         "the tensor parallel size does not divide the model: {what}",
         "choose a tensor parallel size that divides the heads",
         "sglang_server_tensor_parallel_size",
@@ -27,6 +29,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-052",
         r"CUDA error: no kernel image is available for execution on the device",
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device",
         "the installed wheels have no code for this GPU",
         "use an environment that supports its compute capability",
         "ml_env_sglang_version",
@@ -35,6 +38,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-053",
         r"CUDA driver version is insufficient for CUDA runtime version|The NVIDIA driver on your system is too old",
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12040).",
         "the NVIDIA driver is older than the release's CUDA needs",
         "upgrade the driver",
         "inference_host_min_driver",
@@ -43,6 +47,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-054",
         r"The quantization method (?P<method>\S+) is not supported for the current GPU",
+        "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum capability: 89.",
         "this GPU cannot run the quantisation {method}",
         "use another model or GPU",
         "model_shards_repo",
@@ -51,6 +56,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-055",
         r"fatal error: Python\.h: No such file or directory",
+        "main.c:5:10: fatal error: Python.h: No such file or directory",
         "Triton cannot compile: the headers of the environment's Python are missing",
         "install the interpreter's development package",
         "inference_host_manage_packages",
@@ -59,6 +65,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-056",
         r"Failed to find C compiler",
+        "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.",
         "Triton cannot compile: there is no C compiler",
         "install gcc",
         "inference_host_manage_packages",
@@ -67,6 +74,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-057",
         r"ninja: not found|FileNotFoundError: .*'ninja'|Ninja is required to load C\+\+ extensions",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'ninja'",
         "a kernel must be compiled and ninja is missing from the unit's PATH",
         "put the environment's bin directory on the unit's PATH, with ninja in the environment",
         "ml_env_lock",
@@ -75,6 +83,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-058",
         r"Could not find nvcc|CUDA_HOME environment variable is not set",
+        "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist",
         "a kernel must be compiled and no CUDA toolkit was found",
         "install the CUDA toolkit of the environment's torch, or choose a backend that needs no compiler",
         "inference_host_manage_packages",
@@ -84,6 +93,7 @@ FAILURES: tuple[Failure, ...] = (
         "GATE-059",
         r"Please reinstall the latest version with `pip install sglang-kernel|undefined symbol: \S*c10"
         r"|cannot import name '\w+' from 'sgl_kernel'",
+        "ImportError: cannot import name 'fused_marlin_moe' from 'sgl_kernel'",
         "packages of different releases are mixed in the environment",
         "use the release's own lock",
         "ml_env_lock",
@@ -92,6 +102,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-060",
         r"NCCL error|ncclInternalError|ncclSystemError|ncclUnhandledCudaError",
+        "RuntimeError: NCCL error: unhandled system error",
         "NCCL could not connect the GPUs",
         "try NCCL_P2P_DISABLE=1 in sglang_server_environment; check /dev/shm and the network interface",
         "sglang_server_environment",
@@ -100,6 +111,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-061",
         r"^RuntimeError: Could not load libtorchcodec",
+        "RuntimeError: Could not load libtorchcodec. Likely causes:",
         "torchcodec cannot load FFmpeg's libraries, and something imports it without a fallback",
         "install FFmpeg's shared libraries (4 to 8)",
         "inference_host_manage_packages",
@@ -111,6 +123,7 @@ FAILURES: tuple[Failure, ...] = (
         "GATE-070",
         r"\[Errno 98\] error while attempting to bind on address \('(?P<host>[^']*)', (?P<port>\d+)\)"
         r"|(?:^|: )OSError: \[Errno 98\] Address already in use",
+        "[Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address already in use",
         "the port {port} is in use by another process",
         "stop that process, or choose another port",
         "sglang_server_port",
@@ -119,6 +132,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-071",
         r"port(?: at)? (?P<port>\d+) is not available in \d+ seconds|at (?P<port2>\d+) is not available in 30 seconds",
+        "ValueError: dist init at port 29500 is not available in 30 seconds",
         "a port that the engine needs is in use",
         "stop the process that holds it, or choose another port",
         "sglang_server_port",
@@ -127,6 +141,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-072",
         r"No space left on device",
+        "OSError: [Errno 28] No space left on device",
         "a file system is full (the cache directory, or /dev/shm)",
         "free space there",
         "inference_host_cache_disk_gib",
@@ -135,6 +150,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-073",
         r"Too many open files",
+        "OSError: [Errno 24] Too many open files",
         "the limit for open files is too low",
         "the unit asks for 1048576: look for a drop-in or a limit of the host that lowers it (systemctl show -p LimitNOFILE UNIT)",
         "",
@@ -143,6 +159,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-074",
         r"PermissionError: \[Errno 13\] Permission denied: '(?P<path>[^']*)'",
+        "PermissionError: [Errno 13] Permission denied: '/nonexistent/.cache'",
         "the service user may not use {path}",
         "give the service user that path, or set the variable that names it to a writable place",
         "sglang_server_user",
@@ -151,6 +168,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-075",
         r"(?:A process of this unit has been killed by the OOM killer|Failed with result 'oom-kill')",
+        "sglang-default.service: A process of this unit has been killed by the OOM killer.",
         "the kernel's OOM killer ended the engine: the host's memory ran out, not the GPU's",
         "give the host more memory, or lower what the engine keeps there",
         "sglang_server_settings",
@@ -159,6 +177,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-076",
         r"Failed at step (?P<step>\w+) spawning (?P<path>\S+?): (?P<error>.*)",
+        "sglang-default.service: Failed at step EXEC spawning /tmp/env/bin/python: No such file or directory",
         "systemd could not start {path}: {error} (step {step})",
         "correct that path or permission; a private /tmp hides what lies under /tmp",
         "sglang_server_root, ml_env_root",
@@ -168,6 +187,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-080",
         r"watchdog timeout \(self\.watchdog_timeout=(?P<seconds>[\d.]+)",
+        "SchedulerWatchdog watchdog timeout (self.watchdog_timeout=300, self.soft=False)",
         "a step of the engine took longer than its watchdog's {seconds} s: a compiler at first use, or a collective that hangs",
         "raise watchdog_timeout; if it happens again, look at NCCL",
         f"{SETTINGS}.watchdog_timeout",
@@ -177,6 +197,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-081",
         r"Rank (?P<rank>\d+) scheduler died during initialization \(exit code: (?P<code>-?\d+)\)",
+        "RuntimeError: Rank 1 scheduler died during initialization (exit code: -9).",
         "the scheduler of rank {rank} died with status {code} while starting (-9 is a kill, mostly the kernel's OOM killer; "
         "-11 a crash in native code)",
         "look at the kernel's log; free host memory",
@@ -187,6 +208,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-082",
         r"gloo/transport/.*(?:Connection reset by peer|Connection closed by peer)",
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error [127.0.0.1]:29316: Connection reset by peer",
         "another rank of this server went away first: killed from outside, or by the kernel",
         "look at the kernel's log for that time",
         "sglang_server_settings",
@@ -196,6 +218,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-083",
         r"Subprocess (?P<name>\S+) \(pid=(?P<pid>\d+)\) crashed with exit code (?P<code>-?\d+)",
+        "Subprocess scheduler_0 (pid=1010) crashed with exit code -11. Triggering SIGQUIT...",
         "the engine's process {name} ended with status {code}",
         "look at the kernel's log for that time",
         "sglang_server_settings",
@@ -205,6 +228,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-084",
         r"Initialization failed\. warmup error:",
+        "Initialization failed. warmup error: Traceback (most recent call last):",
         "the engine's own first request failed",
         "look at the error below it in the log",
         "sglang_server_settings",

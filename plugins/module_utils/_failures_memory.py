@@ -16,6 +16,8 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-040",
         r"^RuntimeError: Not enough memory\. Please try to increase --mem-fraction-static",
+        "server_args=ServerArgs(mem_fraction_static=0.8, max_running_requests=48, speculative_algorithm='EAGLE')\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
         "the states set aside for {requests} speculative requests leave nothing for the KV cache{left}",
         "lower max_running_requests first; raise mem_fraction_static only if there is memory left over after the start",
         f"{SETTINGS}.max_running_requests",
@@ -26,6 +28,8 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-041",
         r"^RuntimeError: Not enough memory\. Please try to increase --mem-fraction-static",
+        "server_args=ServerArgs(mem_fraction_static=0.5, max_running_requests=48, speculative_algorithm=None)\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
         "after the weights, mem_fraction_static{fraction} leaves nothing for the KV cache{left}",
         "raise mem_fraction_static, or use more tensor parallelism",
         f"{SETTINGS}.mem_fraction_static",
@@ -34,6 +38,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-042",
         r"Not enough GPU memory for hybrid \(mamba/linear-attention\) state cache|Loaded weights leave no GPU memory for the KV cache",
+        "RuntimeError: Loaded weights leave no GPU memory for the KV cache.",
         "the weights leave too little memory for the states and the KV cache",
         "lower max_running_requests, raise mem_fraction_static or use more tensor parallelism",
         f"{SETTINGS}.max_running_requests",
@@ -42,6 +47,9 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-043",
         _OOM,
+        "Load weight end. elapsed=0.02 s, type=Qwen3_5ForCausalLMMTP, avail mem=15.78 GB, mem usage=0.95 GB.\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 15.80 GiB. GPU 0 has a total capacity of "
+        "139.80 GiB of which 15.78 GiB is free.",
         "the draft model's KV cache does not fit beside the target's: {asked} asked for, {free} free of {total}",
         "lower mem_fraction_static, so that the target leaves room for the draft",
         f"{SETTINGS}.mem_fraction_static",
@@ -51,6 +59,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-044",
         r"^Capture cuda graph failed: (?P<error>.*)|^(?:RuntimeError|Exception): Capture cuda graph failed: (?P<error2>.*)",
+        "Exception: Capture cuda graph failed: CUDA error",
         "CUDA graphs do not fit, or could not be captured",
         "lower mem_fraction_static, or cuda_graph_max_bs",
         f"{SETTINGS}.mem_fraction_static",
@@ -59,6 +68,8 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-045",
         _OOM,
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 50.00 MiB. GPU 0 has a total capacity of "
+        "47.41 GiB of which 1.00 MiB is free.",
         "the weights do not fit: {asked} asked for, {free} free of {total}",
         "use more tensor parallelism or a quantised model; look for another process on the GPU",
         "sglang_server_tensor_parallel_size",
@@ -68,6 +79,9 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-046",
         _OOM,
+        "Load weight end. elapsed=1 s, type=Qwen3_5ForConditionalGeneration, avail mem=1.00 GB, mem usage=46.00 GB.\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 47.41 "
+        "GiB of which 1.00 GiB is free.",
         "the GPU ran out of memory after the weights were loaded: {asked} asked for, {free} free of {total}",
         "lower mem_fraction_static",
         f"{SETTINGS}.mem_fraction_static",
@@ -78,6 +92,7 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "GATE-047",
         r"The memory capacity is unbalanced\. Some GPUs may be occupied by other processes",
+        "RuntimeError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes.",
         "another process holds memory on one of the GPUs",
         "stop that process (nvidia-smi names it), or give this instance other GPUs",
         "sglang_server_gpus",

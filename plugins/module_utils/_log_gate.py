@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import (
-    NO_DISPATCHER,
-    STOPPED,
-    SUPERSEDED,
     Cause,
     Diagnosis,
     cause_of_no_line,
     cause_of_slowness,
+    concluded,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
+from ansible_collections.inference.sglang.plugins.module_utils._failures_own import NO_DISPATCHER, STOPPED, SUPERSEDED
 from ansible_collections.inference.sglang.plugins.module_utils._log_stages import (
     ARGUMENTS,
     AS_DRAFT,
@@ -95,7 +94,8 @@ class Expectation:
         dispatcher = gate.get("dispatcher") or None
         count = int(gate.get("dispatcher_count", 1 if dispatcher else 0))
         if dispatcher and count < 1:
-            raise SglangError(
+            raise CodedError(
+                "GATE-106",
                 "the gate names a dispatcher line but expects it no time",
                 found=f"dispatcher_count {count}",
                 wanted="1, or 2 with a draft model",
@@ -266,16 +266,8 @@ class LogGate:
             self._moved = self.clock()
             self._stages["process"] = Reached(self._begun, stamp_seconds(time) if time else None)
         elif self._open:
-            self._finish(
-                DEAD,
-                Cause(
-                    SUPERSEDED,
-                    "another start began in this log: systemd started the unit again, or two servers write to one file",
-                    "look at why the first start ended; give each instance its own log file",
-                    "sglang_server_log_file",
-                    f"{MARKER}{found}",
-                ),
-            )
+            what = "another start began in this log: systemd started the unit again, or two servers write to one file"
+            self._finish(DEAD, concluded(SUPERSEDED, what, f"{MARKER}{found}"))
 
     def _keep(self, text: str) -> None:
         if "[start of libtorchcodec loading traceback]" in text:
@@ -376,22 +368,13 @@ class LogGate:
             what = f"the server is up, but the line '{e.dispatcher}' of a {e.family.upper()} model never came: it runs other kernels"
         else:
             what = f"the server is up, but '{e.dispatcher}' came {seen} time(s), not {e.count}: the draft model is not running"
-        self._finish(
-            WRONG,
-            Cause(
-                NO_DISPATCHER,
-                what,
-                "compare the plan with the arguments that the engine printed (backend, speculation), and its release with the plan's",
-                "sglang_server_settings",
-                text.strip(),
-            ),
-        )
+        self._finish(WRONG, concluded(NO_DISPATCHER, what, text.strip()))
 
     def _die(self, status: str) -> None:
         known = self.diagnosis.known_cause()
         if known is None and (self._asked_to_stop or "stopped as asked" in status):
             evidence = self._tail[-1] if self._tail else ""
-            known = Cause(STOPPED, "somebody asked the server to stop while it was starting", "start it again", "", evidence)
+            known = concluded(STOPPED, "somebody asked the server to stop while it was starting", evidence)
         self._finish(DEAD, known or self.diagnosis.cause_of_death(status))
 
     def _finish(self, verdict: str, cause: Optional[Cause]) -> None:

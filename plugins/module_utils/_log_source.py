@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import DEAD, MARKER, READY, WAITING, LogGate
 from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
 
@@ -81,7 +81,7 @@ class JournalSource:
                 stderr=subprocess.DEVNULL,
             )
         except OSError as error:
-            raise SglangError("cannot read the journal", str(error), "journalctl on the host", "set log_file") from error
+            raise CodedError("GATE-103", "cannot read the journal", str(error), "journalctl on the host", "set log_file") from error
         self._descriptor = opened(self._process.stdout).fileno()
         os.set_blocking(self._descriptor, False)
         self._open = True
@@ -224,7 +224,9 @@ class FileSource:
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise SglangError("cannot read the log file", str(error), f"a readable {self._path}", "run the play with become") from error
+            raise CodedError(
+                "GATE-104", "cannot read the log file", str(error), f"a readable {self._path}", "run the play with become"
+            ) from error
         if not self._found:
             self._close_files()
         # A file that appears after this start was found is the same log after a rotation: all of it counts.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 
 LARGEST_ANSWER = 8 << 20
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -42,7 +42,7 @@ class HttpClient:
     def __init__(self, url: str, api_key: Optional[str] = None, validate_certs: bool = True) -> None:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SglangError("not a server's address", url, "http://host:port", "correct url")
+            raise CodedError("PROBE-020", "not a server's address", url, "http://host:port", "correct url")
         self._tls = parts.scheme == "https"
         # A server that listens everywhere is asked over loopback.
         self._host = _ANY_ADDRESS.get(parts.hostname, parts.hostname)
@@ -52,7 +52,8 @@ class HttpClient:
         if api_key:
             if not all(33 <= ord(character) <= 126 for character in api_key):
                 # Without the key: http.client would print all of it.
-                raise SglangError(
+                raise CodedError(
+                    "PROBE-021",
                     "the API key holds characters that an HTTP header cannot carry",
                     "a blank, a line break or another such character",
                     "printable ASCII characters without blanks",

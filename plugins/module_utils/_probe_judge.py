@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 
 FEWEST_WORDS = 6
 SHARE_OF_ONE_WORD = 0.7
@@ -19,12 +19,8 @@ _REPEATED = re.compile(r"(?s)(.{1,12}?)\1{9,}")
 FINISHED = ("stop", "length", "tool_calls")
 
 
-class ProbeFailure(SglangError):
+class ProbeFailure(CodedError):
     """A check that the server did not pass."""
-
-    def __init__(self, code: str, wrong: str, found: str = "", wanted: str = "", next_step: str = "") -> None:
-        self.code = code
-        super().__init__(f"{code}: {wrong}", found, wanted, next_step)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Optional
 
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 
 # Where no event comes: a kernel without pidfd.
 SAFETY_INTERVAL = 0.25
@@ -56,16 +56,20 @@ class UnitState:
 
 
 def show_unit(unit: str) -> UnitState:
-    """``systemctl show``. Raises SglangError where there is no systemd."""
+    """``systemctl show``. Raises CodedError where there is no systemd."""
     try:
         shown = subprocess.run(  # pylint: disable=ansible-bad-function
             ["systemctl", "show", f"--property={_PROPERTIES}", "--", unit], capture_output=True, text=True, check=False, timeout=30
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SglangError("cannot ask systemd about the unit", str(error), "a host with systemd", f"run: systemctl show {unit}") from error
+        raise CodedError(
+            "GATE-105", "cannot ask systemd about the unit", str(error), "a host with systemd", f"run: systemctl show {unit}"
+        ) from error
     values = dict(line.partition("=")[::2] for line in shown.stdout.splitlines())
     if shown.returncode != 0 or not values:
-        raise SglangError("cannot ask systemd about the unit", shown.stderr.strip(), f"the state of {unit}", f"run: systemctl show {unit}")
+        raise CodedError(
+            "GATE-105", "cannot ask systemd about the unit", shown.stderr.strip(), f"the state of {unit}", f"run: systemctl show {unit}"
+        )
 
     def number(name: str) -> int:
         text = values.get(name, "")

@@ -90,6 +90,10 @@ error:
   description: What is wrong, what was found, what was wanted, what to do next.
   type: dict
   returned: failure
+code:
+  description: The stable code of the refusal, which docs/troubleshooting.md explains.
+  type: str
+  returned: failure
 stderr:
   description: The last lines that the engine wrote.
   type: str
@@ -118,7 +122,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._engine_runner im
     public_settings,
     refusal,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError, SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 
 
@@ -129,7 +133,8 @@ def _account(user: str, group: str) -> dict[str, object]:
     try:
         entry, group_id = pwd.getpwnam(user), grp.getgrnam(group).gr_gid
     except KeyError as error:
-        raise SglangError(
+        raise CodedError(
+            "CHECK-006",
             "the service account is not there",
             found=str(error),
             wanted=f"user {user} and group {group}",
@@ -170,7 +175,8 @@ def _ask(params: dict, environment: dict[str, str], account: dict, progress: Pro
     try:
         status, output, errors = run_to_end(command, RUNNER, environment, account, params["timeout"])
     except TookTooLong as busy:
-        raise SglangError(
+        raise CodedError(
+            "CHECK-005",
             "the engine check did not end in time",
             found=f"still busy after {params['timeout']} seconds; last words: {busy.words[-400:].strip() or '(none)'}",
             wanted="an answer of the engine's argument parser",
@@ -208,8 +214,12 @@ def main() -> None:
             accepted=False, stderr="\n".join(stderr.splitlines()[-20:]), seconds=round(time.monotonic() - started, 2), **error.as_result()
         )
     except OSError as error:
-        refused = SglangError(
-            "the environment's interpreter cannot be started", found=str(error), wanted="an executable " + module.params["python"]
+        refused = CodedError(
+            "CHECK-007",
+            "the environment's interpreter cannot be started",
+            found=str(error),
+            wanted="an executable " + module.params["python"],
+            next_step="rebuild the environment (role ml_env), or correct sglang_server_environment_path",
         )
         module.fail_json(accepted=False, seconds=round(time.monotonic() - started, 2), **refused.as_result())
     module.exit_json(

@@ -121,6 +121,10 @@ cause:
   description: On failure the code, what happened, what to change, in which variable, and the line that says so.
   type: dict
   returned: unless check mode
+code:
+  description: The stable code of the failure, which docs/troubleshooting.md explains.
+  type: str
+  returned: on failure
 excerpt:
   description: The last lines of the log, with secrets hidden.
   type: list
@@ -136,7 +140,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError, SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import READY, READY_LINE, Expectation, LogGate
 from ansible_collections.inference.sglang.plugins.module_utils._log_source import (
     FileSource,
@@ -183,10 +187,10 @@ def watched_invocation(unit: str, asked: str) -> str:
     """The invocation to watch; refuses a unit that was never started."""
     state = show_unit(unit)
     if state.load == "not-found":
-        raise SglangError(f"there is no unit {unit}", "LoadState=not-found", "an installed unit", "deploy the server first")
+        raise CodedError("GATE-100", f"there is no unit {unit}", "LoadState=not-found", "an installed unit", "deploy the server first")
     invocation = asked or state.invocation_id
     if not invocation:
-        raise SglangError(f"{unit} has not been started", state.describe(), "a start to wait for", f"systemctl start {unit}")
+        raise CodedError("GATE-101", f"{unit} has not been started", state.describe(), "a start to wait for", f"systemctl start {unit}")
     return invocation.replace("-", "")
 
 
@@ -218,8 +222,9 @@ def failure(gate: LogGate, unit: str, status: str) -> dict[str, Any]:
         raise RuntimeError(f"the gate's verdict is {gate.verdict}, without a cause")
     found = shown(cause.evidence) + (f" [{status}]" if status else "")
     next_step = cause.change + (f" (variable: {cause.variable})" if cause.variable else "")
-    error = SglangError(
-        f"{cause.code}: {VERDICT_IN_WORDS[gate.verdict]}: {cause.what}",
+    error = CodedError(
+        cause.code,
+        f"{VERDICT_IN_WORDS[gate.verdict]}: {cause.what}",
         found=found,
         wanted=f"{unit} ready",
         next_step=next_step,
@@ -233,7 +238,7 @@ def wait_for(params: dict[str, Any]) -> tuple[LogGate, str, str]:
     unit, log_file = params["unit"], params["log_file"]
     invocation = watched_invocation(unit, params["invocation_id"])
     if log_file and parent_directory_missing(log_file):
-        raise SglangError("the log file's directory does not exist", log_file, "an existing directory", "correct log_file")
+        raise CodedError("GATE-102", "the log file's directory does not exist", log_file, "an existing directory", "correct log_file")
     gate = make_gate(params, invocation, Progress(params["progress_file"]))
     watch = UnitWatch(unit, invocation)
     source: Source = FileSource(log_file, invocation) if log_file else JournalSource(invocation)

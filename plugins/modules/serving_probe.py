@@ -158,7 +158,7 @@ import time
 from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 from ansible_collections.inference.sglang.plugins.module_utils._probe import Probe, Wishes
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient
 from ansible_collections.inference.sglang.plugins.module_utils._probe_judge import ProbeFailure
@@ -213,7 +213,17 @@ def read_key(params: dict[str, Any]) -> Optional[str]:
         with open(path, encoding="utf-8") as stream:
             return stream.read().strip() or None
     except (OSError, UnicodeDecodeError) as error:
-        raise SglangError("cannot read the API key", str(error), f"a readable {path}", "run the play with become") from error
+        raise CodedError("PROBE-022", "cannot read the API key", str(error), f"a readable {path}", "run the play with become") from error
+
+
+def check_pattern(expect: str) -> None:
+    """Before anything is asked."""
+    try:
+        re.compile(expect)
+    except re.error as error:
+        raise CodedError(
+            "PROBE-023", "expect is not a regular expression", f"{expect}: {error}", "a Python regular expression", "correct it"
+        ) from error
 
 
 def hidden(value: Any, key: Optional[str]) -> Any:
@@ -241,18 +251,16 @@ def main() -> None:
         key = read_key(params)
         if key:
             module.no_log_values.add(key)
-        re.compile(params["expect"])
+        check_pattern(params["expect"])
         client = HttpClient(params["url"], key, params["validate_certs"])
         wishes = Wishes(**{name: params[name] for name in WISHES})
         probe = Probe(client, wishes, time.monotonic, lambda text: progress.report("probe", hidden(text, key), force=True))
-    except re.error as error:
-        module.fail_json(msg=f"expect is not a regular expression: {error}")
-    except SglangError as error:
+    except CodedError as error:
         module.fail_json(**error.as_result())
     try:
         probe.run()
     except ProbeFailure as error:
-        module.fail_json(changed=False, code=error.code, **hidden({**probe.result(), **error.as_result()}, key))
+        module.fail_json(changed=False, **hidden({**probe.result(), **error.as_result()}, key))
     module.exit_json(changed=False, **hidden(probe.result(), key))
 
 

@@ -137,6 +137,20 @@ def test_the_catalogue_explains_a_bare_assertion_of_the_real_engine() -> None:
     assert "was not touched" in error.next_step
 
 
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (Answer(accepted=False, stage="parse", kind="argparse"), "CHECK-001"),
+        (Answer(accepted=False, stage="resolve", kind="ValueError", text="no"), "CHECK-002"),
+        (Answer(accepted=False, stage="import", kind="ImportError", text="no"), "CHECK-003"),
+    ],
+)
+def test_a_refusal_that_the_catalogue_does_not_know_has_a_code_of_its_own(answer: Answer, code: str) -> None:
+    error = refusal(answer, "nothing that is known")
+    assert (error.code, error.as_result()["code"]) == (code, code)
+    assert str(error).startswith(f"{code}: ")
+
+
 def test_secrets_stay_out() -> None:
     shown = public_settings(
         {"api_key": "canary", "admin_api_key": None, "hf_token": "canary", "max_total_tokens": 8, "tokenizer_path": "/m"}
