@@ -51,8 +51,9 @@ bench-plan: venv  ## published commands, a rule of thumb and our plans compared:
 bench-transfer: venv  ## downloads, fan-out and environments against the tools one would use instead, with ratios
 	scripts/bench-transfer
 
-docs: venv  ## regenerate the tables in the roles' READMEs from their argument specs
+docs: venv  ## regenerate the tables of the roles' variables and docs/troubleshooting.md
 	.venv/current/bin/python scripts/role_tables.py --write
+	.venv/current/bin/python scripts/troubleshooting.py --write
 
 lock: venv  ## refresh the hashed locks of the SGLang environments
 	scripts/lock
