@@ -118,6 +118,24 @@ FAILURES: tuple[Failure, ...] = (
         "torchcodec; " + GPU,
         weight=CONSEQUENCE,
     ),
+    Failure(
+        "GATE-062",
+        r"^\d+ errors? detected in the compilation of",
+        '7 errors detected in the compilation of "gdn_prefill_sm90_kernel.cu".',
+        "a kernel does not compile: the CUDA toolkit does not fit the environment's FlashInfer",
+        "install the CUDA toolkit of the environment's torch, or set linear_attn_prefill_backend: triton",
+        f"{SETTINGS}.linear_attn_prefill_backend",
+        "modelscope/ms-swift issue 8349",
+    ),
+    Failure(
+        "GATE-063",
+        r"output_size of gate's and up's weight = (?P<size>\d+) is not divisible by weight quantization block_n = (?P<block>\d+)",
+        "ValueError: The output_size of gate's and up's weight = 192 is not divisible by weight quantization block_n = 128.",
+        "the tensor parallel size cuts the experts' weights ({size}) across the quantisation's blocks of {block}",
+        "lower the tensor parallel size, or use expert parallelism",
+        "sglang_server_tensor_parallel_size",
+        "vllm-project/vllm issue 17569",
+    ),
     # -- host ------------------------------------------------------------------------------------------------------------------
     Failure(
         "GATE-070",

@@ -79,6 +79,37 @@ FAILURES: tuple[Failure, ...] = (
         f"{SETTINGS}.page_size",
         "sgl-project/sglang PR 20538",
     ),
+    Failure(
+        "GATE-017",
+        r"^TypeError: 'NoneType' object cannot be interpreted as an integer",
+        '  File "/opt/sglang/ml-env/lib/python3.12/site-packages/sglang/srt/managers/schedule_batch.py", line 1593, in '
+        "set_mamba_track_indices_from_reqs\n"
+        "TypeError: 'NoneType' object cannot be interpreted as an integer",
+        "a request with structured output ended the scheduler: this release cannot verify drafts for it with the overlap schedule",
+        "set disable_overlap_schedule: true, or turn speculation off",
+        f"{SETTINGS}.disable_overlap_schedule",
+        "sgl-project/sglang issue 28407; measured on one H200, SGLang 0.5.14",
+        after=r", in set_mamba_track_indices_from_reqs$",
+    ),
+    Failure(
+        "GATE-018",
+        r"^TypeError: 'NoneType' object is not subscriptable",
+        "    buffer = req.mamba_ping_pong_track_buffer[0]\nTypeError: 'NoneType' object is not subscriptable",
+        "extra_buffer was asked for a model that has no recurrent state",
+        "leave the strategy to the plan",
+        f"{SETTINGS}.mamba_scheduler_strategy",
+        "sgl-project/sglang PR 39430",
+        after=r"mamba_ping_pong_track_buffer",
+    ),
+    Failure(
+        "GATE-019",
+        r"^AssertionError: Mamba extra_buffer is only supported on CUDA devices with FLA backend",
+        "AssertionError: Mamba extra_buffer is only supported on CUDA devices with FLA backend",
+        "extra_buffer needs NVIDIA's CUDA and the FLA kernels",
+        "set disable_radix_cache: true instead",
+        f"{SETTINGS}.disable_radix_cache",
+        "sgl-project/sglang PR 22908",
+    ),
     # -- command line ----------------------------------------------------------------------------------------------------------
     Failure(
         "GATE-020",
@@ -183,5 +214,17 @@ FAILURES: tuple[Failure, ...] = (
         "use a release that supports the model",
         "ml_env_sglang_version",
         "SGLang 0.5.11",
+    ),
+    Failure(
+        "GATE-037",
+        r"^RuntimeError: The size of tensor a \((?P<a>\d+)\) must match the size of tensor b \((?P<b>\d+)\) at non-singleton dimension",
+        '  File "/opt/sglang/ml-env/lib/python3.12/site-packages/sglang/srt/layers/moe/fused_moe_triton/layer.py", line 500, in _load_w13\n'
+        "RuntimeError: The size of tensor a (2048) must match the size of tensor b (4096) at non-singleton dimension 1",
+        "the experts' weights have another size ({b}) than their quantisation says ({a}): mostly an MTP layer that was left unquantised "
+        "and is not named among the exceptions",
+        "turn speculation off, or take a checkpoint whose quantisation names its MTP layer",
+        f"{SETTINGS}.speculative_algorithm",
+        "sgl-project/sglang PR 36158",
+        after=r", in _load_w13$",
     ),
 )

@@ -352,7 +352,9 @@ class LogGate:
             self._on_ready(text)
             return
         if _DEATHS.search(body):
-            self._asked_to_stop = self._asked_to_stop or body.startswith("SIGTERM received.")
+            # What breaks after the stop was asked for follows from it; what broke before was the reason to ask.
+            if body.startswith("SIGTERM received.") and self.diagnosis.known_cause() is None:
+                self._asked_to_stop = True
             if self._dying is None:
                 self._dying = self.clock()
         if self._dying is not None and _LAST_WORDS.search(body):
@@ -372,7 +374,7 @@ class LogGate:
 
     def _die(self, status: str) -> None:
         known = self.diagnosis.known_cause()
-        if known is None and (self._asked_to_stop or "stopped as asked" in status):
+        if self._asked_to_stop or (known is None and "stopped as asked" in status):
             evidence = self._tail[-1] if self._tail else ""
             known = concluded(STOPPED, "somebody asked the server to stop while it was starting", evidence)
         self._finish(DEAD, known or self.diagnosis.cause_of_death(status))

@@ -162,6 +162,12 @@ def test_the_same_silence_without_fusion_is_not_blamed_on_it() -> None:
 
 # A line that looks like an entry's and must not be taken for it.
 NEAR_MISSES = {
+    "GATE-017": "TypeError: 'NoneType' object cannot be interpreted as an integer",
+    "GATE-018": "TypeError: 'NoneType' object is not subscriptable",
+    "GATE-019": "Mamba extra_buffer is on",
+    "GATE-037": "RuntimeError: The size of tensor a (2048) must match the size of tensor b (4096) at non-singleton dimension 1",
+    "GATE-062": "0 errors, compilation done",
+    "GATE-063": "the output_size of gate's and up's weight = 256",
     "GATE-010": '  File "/env/sglang/srt/server_args.py", line 1, in _handle_other\nAssertionError',
     "GATE-011": "TypeError: '>' not supported between instances of 'NoneType' and 'int'",
     "GATE-012": "Speculative decoding for Qwen3_5ForConditionalGeneration uses --mamba-scheduler-strategy extra_buffer",

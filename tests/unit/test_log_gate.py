@@ -214,12 +214,21 @@ def test_a_stop_during_the_start_is_named() -> None:
     subject = gate(count=2)
     assert feed(subject, lines_of("killed-spec-v1-during-start")) == "dead"
     assert subject.cause is not None
-    assert subject.cause.code in ("GATE-004", "GATE-083")
+    assert subject.cause.code == "GATE-004"
     subject = gate()
     subject.feed("[2026-11-30 00:32:55] SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
     subject.ended("status 0: stopped as asked")
     assert subject.cause is not None
     assert subject.cause.code == "GATE-004"
+
+
+def test_what_broke_before_the_stop_was_asked_for_is_the_cause() -> None:
+    subject = gate()
+    subject.feed("[2026-11-30 00:32:50] SchedulerWatchdog watchdog timeout (self.watchdog_timeout=300, self.soft=False)")
+    subject.feed("[2026-11-30 00:32:55] SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
+    subject.ended("status 0: stopped as asked")
+    assert subject.cause is not None
+    assert subject.cause.code == "GATE-080"
 
 
 def test_a_ready_server_that_is_gone_is_dead() -> None:
