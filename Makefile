@@ -51,6 +51,9 @@ bench-plan: venv  ## published commands, a rule of thumb and our plans compared:
 bench-transfer: venv  ## downloads, fan-out and environments against the tools one would use instead, with ratios
 	scripts/bench-transfer
 
+gate-rates: venv  ## how often the gate and the diagnosis are right, into docs/reliability.md
+	.venv/current/bin/python scripts/gate-rates --write
+
 docs: venv  ## regenerate the tables of the roles' variables and docs/troubleshooting.md
 	.venv/current/bin/python scripts/role_tables.py --write
 	.venv/current/bin/python scripts/troubleshooting.py --write
@@ -61,4 +64,4 @@ lock: venv  ## refresh the hashed locks of the SGLang environments
 lock-tools: venv  ## refresh the hashed lock of the test tools
 	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
 
-.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule engine-matrix bench-plan bench-transfer docs lock lock-tools
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools
