@@ -186,3 +186,8 @@ def refuse_port(value: object, name: str) -> None:
             wanted=f"1 to {LAST_PORT}",
             next_step=f"Take a free port of the host for {name}.",
         )
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """A part of a file that somebody may have changed: what is no mapping holds nothing."""
+    return value if isinstance(value, Mapping) else {}

@@ -13,6 +13,7 @@ from typing import Any, Optional
 from ansible_collections.inference.sglang.plugins.module_utils import _release_files as files
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._live_unit import RunCommand, parse_show, release_of_process
+from ansible_collections.inference.sglang.plugins.module_utils._plain import as_mapping
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient, TooSlow, Unreachable
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
@@ -52,7 +53,7 @@ def view_instance(root: str, instance: str, run: RunCommand, timeout: float) -> 
         "notes": notes,
     }
     if state["active"] == "active" and record:
-        row["answers"], row["answer_seconds"] = answers(record.get("serving") or {}, timeout)
+        row["answers"], row["answer_seconds"] = answers(as_mapping(record.get("serving")), timeout)
     return row
 
 
@@ -74,17 +75,15 @@ def _accepted(home: str, notes: list[str]) -> tuple[Optional[Stamp], dict[str, A
 
 
 def _of_stamp(stamp: Optional[Stamp], record: Mapping[str, Any]) -> dict[str, Any]:
-    environment: Mapping[str, Any] = stamp.environment if stamp else {}
-    model: Mapping[str, Any] = stamp.model if stamp else {}
-    probe = stamp.figures.get("probe") if stamp else None
-    serving = record.get("serving") or {}
+    environment, model, figures = (as_mapping(getattr(stamp, name, None)) for name in ("environment", "model", "figures"))
+    serving = as_mapping(record.get("serving"))
     return {
         "release": stamp.id if stamp else "",
         "sglang": str(environment.get("sglang_version") or ""),
         "model": str(serving.get("model") or os.path.basename(str(model.get("path") or ""))),
         "revision": str(model.get("revision") or ""),
         "accepted_at": stamp.accepted_at if stamp else "",
-        "probe": dict(probe) if isinstance(probe, Mapping) else {},
+        "probe": dict(as_mapping(figures.get("probe"))),
         "url": str(serving.get("url") or ""),
     }
 

@@ -141,6 +141,17 @@ def test_damaged_files_are_a_note_and_no_failure(tmp_path: Path, damaged: str, t
     assert status_table([{"host": "h", **row}])
 
 
+@pytest.mark.parametrize("wrong", ["x", 3, None, []])
+def test_parts_of_another_kind_hold_nothing(tmp_path: Path, wrong: Any) -> None:
+    home = deploy(tmp_path, "http://127.0.0.1:9")
+    (home / "accepted.json").write_text(json.dumps({**STAMP, "environment": wrong, "model": wrong, "figures": wrong}))
+    record = json.loads((home / f"releases/{ID}/release.json").read_text())
+    (home / f"releases/{ID}/release.json").write_text(json.dumps({**record, "serving": wrong}))
+    row = view_instance(str(tmp_path), "default", systemd(), 1)
+    assert (row["release"], row["sglang"], row["model"], row["probe"]) == (ID, "", "", {})
+    assert status_table([{"host": "h", **row}])
+
+
 def test_every_instance_of_the_root_and_the_asked_one_is_listed(tmp_path: Path) -> None:
     for name in ("blue", "green"):
         (tmp_path / "instances" / name).mkdir(parents=True)
