@@ -221,24 +221,18 @@ class LogGate:
                 continue
             if stage.name in ("backend", "dispatcher") and not self.expectation.dispatcher:
                 continue
-            if stage.name not in self._stages or after != self.stage:
-                return stage.name
+            return stage.name
         return "ready"
 
     def stages(self) -> list[dict[str, Any]]:
         """Each stage reached, in order, with the seconds after the start at which it began."""
-        first_stamp = min((r.stamp for r in self._stages.values() if r.stamp is not None), default=None)
+        first_stamp = min((r.stamp for r in self._stages.values() if r.stamp is not None), default=0.0)
         result = []
         for stage in STAGES:
             reached = self._stages.get(stage.name)
             if reached is None:
                 continue
-            if reached.stamp is not None and first_stamp is not None:
-                seconds = reached.stamp - first_stamp
-            elif stage.name == "process":
-                seconds = 0.0
-            else:
-                seconds = reached.at - self._begun
+            seconds = reached.at - self._begun if reached.stamp is None else reached.stamp - first_stamp
             result.append({"stage": stage.name, "what": stage.what, "at_s": round(max(seconds, 0.0), 1)})
         return result
 
@@ -357,7 +351,7 @@ class LogGate:
                 self._asked_to_stop = True
             if self._dying is None:
                 self._dying = self.clock()
-        if self._dying is not None and _LAST_WORDS.search(body):
+        if _LAST_WORDS.search(body):
             self._die("")
 
     def _on_ready(self, text: str) -> None:
