@@ -62,14 +62,11 @@ _COUNTER = re.compile(r"(?P<done>\d+)/(?P<total>\d+) \[")
 _VOLATILE = re.compile(r"\d+")
 
 
-# Each alone means that this start will not become a server.
+# Each alone means that this start will not become a server, and so does each of the last words.
 _DEATHS = re.compile(
     r"(?:Scheduler|DetokenizerManager|TokenizerManager|DataParallelController) hit an exception:"
-    r"|^Received sigquit from a child process"
-    r"|^SIGQUIT received\."
     r"|^SIGTERM received\."
     r"|^Initialization failed\."
-    r"|^(?:sglang serve|launch_server\.py|sglang): error: "
     r"|Rank \d+ scheduler died during initialization"
     r"|^Subprocess \S+ \(pid=\d+\) crashed with exit code"
     r"|\[Errno 98\] error while attempting to bind on address"
