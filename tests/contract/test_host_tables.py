@@ -59,9 +59,15 @@ def test_readme_says_what_is_tested_and_what_is_expected() -> None:
     assert {(name.lower(), version): state for name, version, state in rows} == dict(SUPPORTED)
 
 
+# These only look, and what they look at may be a host whose variables are wrong.
+LOOKING = {("sglang_server", "status"), ("sglang_server", "support_bundle")}
+
+
 def entry_points() -> list[tuple[str, str]]:
     specs = sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))
-    return [(path.parts[-3], entry) for path in specs for entry in yaml.safe_load(path.read_text())["argument_specs"]]
+    found = [(path.parts[-3], entry) for path in specs for entry in yaml.safe_load(path.read_text())["argument_specs"]]
+    assert set(found) > LOOKING
+    return [point for point in found if point not in LOOKING]
 
 
 @pytest.mark.parametrize(("role", "entry"), entry_points())
