@@ -144,6 +144,7 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
     request = unit_request(plan, wishes, places, directory)
     unit, name = render_unit(request), unit_name(wishes.instance)
     argv = list(request.argv)
+    dummy = option_of(argv, "--load-format") == "dummy"
     record = {
         "format": 1,
         "id": identifier,
@@ -157,6 +158,8 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
             "revision": places.model_revision,
             "manifest": places.model_manifest,
             "digest": places.model_digest,
+            # In the stamp, too: such a server answers nonsense, and nobody shall take it for an accepted model.
+            **({"weights": "dummy"} if dummy else {}),
         },
         "serving": {
             "url": url_of(wishes.host, wishes.port),
@@ -168,7 +171,7 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
             "gpus": list(wishes.gpus),
             "gate": dict(plan.get("gate", {})),
             "speculative": bool((plan.get("speculative") or {}).get("enabled")),
-            "dummy_weights": option_of(argv, "--load-format") == "dummy",
+            "dummy_weights": dummy,
             "reasoning": bool(option_of(argv, "--reasoning-parser")),
             "tools": bool(option_of(argv, "--tool-call-parser")),
             "argv": argv,

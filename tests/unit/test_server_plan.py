@@ -115,6 +115,13 @@ def test_the_probe_is_told_what_the_arguments_promise(argv: list[str], flag: str
     assert (promised[flag], silent[flag]) == (True, False)
 
 
+def test_a_record_of_dummy_weights_says_so() -> None:
+    dummy = build_release({**PLAN, "argv": [*PLAN["argv"], "--load-format=dummy"]}, WISHES, PLACES)
+    assert dummy["record"]["model"]["weights"] == "dummy"
+    assert json.loads(dummy["files"]["release.json"])["model"]["weights"] == "dummy"
+    assert "weights" not in build_release(PLAN, WISHES, PLACES)["record"]["model"]
+
+
 def test_the_cpu_engine_needs_no_gpu() -> None:
     assert not uses_gpu(["--device", "cpu"])
     assert not uses_gpu(["--device=cpu"])
