@@ -42,6 +42,9 @@ play: venv  ## real playbooks through ansible-runner on real systemd hosts (root
 molecule: venv  ## molecule scenarios on real systemd hosts (root)
 	scripts/test fast molecule
 
+gpu: venv  ## a real engine on this machine's NVIDIA GPUs: SHAPE=tiny or full (root)
+	scripts/gpu $(SHAPE)
+
 engine-matrix: venv  ## every model, GPU and release against the releases' own parsers
 	scripts/engine-matrix
 
@@ -64,4 +67,4 @@ lock: venv  ## refresh the hashed locks of the SGLang environments
 lock-tools: venv  ## refresh the hashed lock of the test tools
 	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
 
-.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule gpu engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools
