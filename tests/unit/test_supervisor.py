@@ -130,7 +130,7 @@ def test_words_that_systemd_would_expand_are_refused(text: str) -> None:
 def test_every_property_that_the_modules_ask_for_is_known() -> None:
     asked = set()
     for path in PLUGINS.rglob("*.py"):
-        for names in re.findall(r'"((?:[A-Z][A-Za-z]+,)*(?:MainPID|ControlGroup)(?:,[A-Z][A-Za-z]+)*)"', path.read_text()):
+        for names in re.findall(r'"((?:[A-Z][A-Za-z]+,)*(?:MainPID|ControlGroup|NRestarts)(?:,[A-Z][A-Za-z]+)*)"', path.read_text()):
             asked |= set(names.split(","))
     assert {"InvocationID", "MainPID", "ExecMainStatus", "Result", "NRestarts", "NeedDaemonReload"} <= asked
     assert asked <= set(cli.properties(cli.Unit("sglang-never-made.service")))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -47,7 +48,14 @@ def properties(unit: Unit) -> dict[str, str]:
         "ExecMainCode": str(record.exit_code),
         "ExecMainStatus": str(record.exit_status),
         "ControlGroup": record.control_group,
+        "ActiveEnterTimestamp": _timestamp(record.starts[-1]) if record.starts else "",
+        "MemoryPeak": "[not set]",
     }
+
+
+def _timestamp(seconds: float) -> str:
+    """As systemd writes a time."""
+    return time.strftime("%a %Y-%m-%d %H:%M:%S %Z", time.localtime(seconds))
 
 
 def _show(arguments: list[str]) -> int:
