@@ -57,9 +57,10 @@ bench-transfer: venv  ## downloads, fan-out and environments against the tools o
 gate-rates: venv  ## how often the gate and the diagnosis are right, into docs/reliability.md
 	.venv/current/bin/python scripts/gate-rates --write
 
-docs: venv  ## regenerate the tables of the roles' variables and docs/troubleshooting.md
+docs: venv  ## regenerate the tables of the roles' variables, docs/troubleshooting.md and docs/gpu.md
 	.venv/current/bin/python scripts/role_tables.py --write
 	.venv/current/bin/python scripts/troubleshooting.py --write
+	.venv/current/bin/python scripts/gpu_tables.py --write
 
 lock: venv  ## refresh the hashed locks of the SGLang environments
 	scripts/lock
