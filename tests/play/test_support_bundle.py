@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,8 +28,8 @@ def bundles(tmp_path: Path, *options: str) -> tuple[Path, str]:
     hosts = {name: {**local, "sglang_server_root": str(tmp_path / name), "sglang_server_settings": 3} for name in ("served", "fresh")}
     inventory = tmp_path / "inventory.json"
     inventory.write_text(json.dumps({"sglang_hosts": {"hosts": hosts}}))
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
+    # Short: ansible-core binds a socket in it, and pytest's own directories are too long for one.
+    temporary = Path(tempfile.mkdtemp())
     done = subprocess.run(
         [
             str(Path(sys.executable).parent / "ansible-playbook"),
@@ -50,6 +51,7 @@ def bundles(tmp_path: Path, *options: str) -> tuple[Path, str]:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "failed=0" in done.stdout
     assert list(temporary.glob("inference.sglang*")) == list(Path(tempfile.gettempdir()).glob("inference.sglang-support-*")) == []
+    shutil.rmtree(temporary)
     return tmp_path / "out", done.stdout + done.stderr
 
 
