@@ -84,7 +84,7 @@ pruned:
   returned: success
   type: list
   elements: str
-finished:
+completed:
   description: What an earlier run had left to remove.
   returned: success
   type: list
@@ -148,7 +148,7 @@ def result_of(done: Done, order: Order) -> dict[str, Any]:
             for decision in done.decisions
         ],
         "pruned": pruned,
-        "finished": done.finished,
+        "completed": done.finished,
         "freed_bytes": done.freed,
         "shared_bytes": done.shared,
         "lines": [*lines, message],

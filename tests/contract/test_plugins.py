@@ -31,7 +31,9 @@ def test_module_is_documented(path: Path) -> None:
     assert documentation["module"] == path.stem
     assert {"check_mode", "diff_mode", "platform"} <= set(documentation["attributes"])
     assert yaml.safe_load(constants["EXAMPLES"]), "an example that parses"
-    assert yaml.safe_load(constants["RETURN"]), "what it returns"
+    returned = yaml.safe_load(constants["RETURN"])
+    assert returned, "what it returns"
+    assert not {"started", "finished", "ansible_job_id", "results_file"} & set(returned), "ansible-core's own keys of a background job"
 
 
 def test_action_group_holds_every_module() -> None:
