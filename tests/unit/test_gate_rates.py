@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,14 +52,6 @@ def test_an_entry_that_is_too_wide_is_seen_when_the_right_one_is_deleted() -> No
     cause = rates.cause_of(recording, rates.Diagnosis((wide,)))
     assert cause is not None
     assert not rates.shows(cause, rates.first_exception(recording.lines))
-
-
-@pytest.mark.full
-def test_a_test_notices_when_any_condition_of_the_gate_is_missing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.gate_rates.mutants"], cwd=ROOT, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_mutants_are_different_programs() -> None:
