@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._failure_catalogue import FAILURES
 
 from tests.gate_rates import mutants, rates, report
