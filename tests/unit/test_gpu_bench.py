@@ -1,0 +1,206 @@
+# Copyright (c) 2026, inference.sglang maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU benchmark without a GPU: its commands, loads and figures, and a whole run against a program that streams answers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gpu_bench.client import Answer
+from tests.gpu_bench.configurations import SIMULATE, WANTED, Wanted, chosen, command
+from tests.gpu_bench.figures import most_running, percentile, summary
+from tests.gpu_bench.loads import LOADS, load_named, prompts, worst_case
+from tests.gpu_bench.run import Bench
+
+ROOT = Path(__file__).resolve().parents[2]
+CARDS = [{"name": "NVIDIA H200", "memory_mib": 143771, "compute_capability": "9.0"}]
+WHERE = {"model_path": "/m", "host": "127.0.0.1", "port": 30191}
+FIGURES = {"max_running_requests": 49, "max_total_num_tokens": 103084, "context_len": 262144}
+SIZED = ROOT / "tests/data/logs/start-27b-mtp-3-1-4-sized.log"
+
+
+def made(name: str) -> Any:
+    return command(chosen([name])[0], "0.5.11", CARDS, WHERE)
+
+
+def test_a_published_command_is_changed_only_where_it_has_to_be() -> None:
+    found = made("cookbook")
+    assert found.changed == "--mamba-radix-cache-strategy -> --mamba-scheduler-strategy"
+    kept = "--model-path /m --reasoning-parser qwen3 --tool-call-parser qwen3_coder --speculative-algorithm EAGLE --speculative-num-steps 3"
+    kept += " --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 --mamba-scheduler-strategy extra_buffer --mem-fraction-static 0.8"
+    assert " ".join(found.argv) == kept + " --host 127.0.0.1 --port 30191 --load-format dummy"
+    assert found.env == {"SGLANG_ENABLE_SPEC_V2": "1", SIMULATE: "2.5"}
+    assert found.gate["dispatcher_count"] == 2
+
+
+def test_without_drafts_nothing_is_simulated_and_one_dispatcher_line_is_expected() -> None:
+    found = made("cookbook-no-drafts")
+    assert not [word for word in found.argv if "speculative" in word or word in ("EAGLE", "3", "4")]
+    assert SIMULATE not in found.env
+    assert found.gate["dispatcher_count"] == 1
+
+
+def test_the_cards_command_gets_the_machines_number_of_gpus_and_port() -> None:
+    found = made("card")
+    assert found.argv[found.argv.index("--tp-size") + 1] == "1"
+    assert found.argv.count("--port") == 1
+    assert found.argv[found.argv.index("--port") + 1] == "30191"
+    assert "size 8 -> 1" in found.changed
+
+
+@pytest.mark.parametrize("wanted", WANTED, ids=lambda wanted: wanted.name)
+def test_every_configuration_makes_a_command_on_dummy_weights_and_knows_its_loads(wanted: Wanted) -> None:
+    found = command(wanted, "0.5.11", CARDS, WHERE)
+    assert found.argv[found.argv.index("--load-format") + 1] == "dummy"
+    drafts = any(word.startswith("--speculative-algo") for word in found.argv)
+    assert (SIMULATE in found.env) == drafts, "what drafts on dummy weights is simulated, and nothing else"
+    assert all(load_named(name, FIGURES).requests for name in wanted.loads)
+    assert bool(found.predicted) == (not wanted.published)
+
+
+def test_prompts_are_as_long_as_said_and_never_the_same() -> None:
+    load = LOADS["at-4"]
+    first, second = prompts(load, 1), prompts(load, 2)
+    assert [len(ids) for ids in first] == [request.tokens_in for request in load.requests]
+    assert len({tuple(ids) for ids in first + second}) == 8
+    assert prompts(load, 1) == first
+
+
+@pytest.mark.parametrize(("places", "tokens"), [(49, 103084), (21, 283912), (3, 11680), (145, 298627), (96, 943342), (8, 163679)])
+def test_the_worst_case_keeps_every_place_busy_and_fits_the_pool(places: int, tokens: int) -> None:
+    load = worst_case({"max_running_requests": places, "max_total_num_tokens": tokens, "context_len": 262144})
+    assert len(load.requests) == places
+    assert sum(one.tokens_in + one.tokens_out for one in load.requests) <= tokens
+    longest = max(one.tokens_in for one in load.requests)
+    assert longest >= min(65536, tokens // 3)
+    assert load.requests[0].tokens_in < longest or places < 4
+
+
+def test_percentiles_are_values_that_were_seen() -> None:
+    values = [float(number) for number in range(1, 101)]
+    assert (percentile(values, 0.5), percentile(values, 0.95), percentile([7.0], 0.95), percentile([], 0.5)) == (50.0, 95.0, 7.0, None)
+
+
+def test_running_at_once_is_read_from_decode_lines_only() -> None:
+    lines = [
+        "[2026-11-30 00:00:00] Prefill batch, #new-seq: 1, #running-req: 90, #queue-req: 0",
+        "[2026-11-30 00:00:00] Decode batch, #running-req: 21, #full token: 5, accept len: 2.50",
+        "[2026-11-30 00:00:00] Decode batch, #running-req: 7, #full token: 5",
+    ]
+    assert most_running(lines) == 21
+    assert most_running(lines[:1]) is None
+
+
+def test_a_request_that_failed_is_named_and_its_tokens_do_not_count_as_time_saved() -> None:
+    answers = [Answer(2.0, 0.5, 100, 40), Answer(4.0, 1.0, 100, 40), Answer(8.0, problem="refused")]
+    found = summary(answers, [], [5, 9, 7])
+    assert (found["requests"], found["answered"], found["problems"], found["seconds"]) == (3, 2, ["refused"], 8.0)
+    assert found["tokens_per_second"] == 25.0
+    assert found["accept_length"] == 2.5
+    assert (found["latency_p50"], found["latency_p95"], found["first_token_p50"], found["used_mib"]) == (2.0, 4.0, 0.5, 9)
+
+
+def bench(place: Path, seconds: float = 600.0) -> Bench:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    engine = [sys.executable, str(ROOT / "tests/gpu_bench/standin.py")]
+    where = {**WHERE, "port": port}
+    return Bench(engine, "0.5.11", CARDS, where, place, {"commit": "c0ffee"}, time.monotonic() + seconds, 60.0, lambda _text: None)
+
+
+def ran(place: Path, *names: str) -> list[dict[str, Any]]:
+    bench(place).run(chosen(names))
+    record = json.loads((place / "record.json").read_text())
+    assert record["commit"] == "c0ffee"
+    runs: list[dict[str, Any]] = record["runs"]
+    return runs
+
+
+def test_a_whole_run_leaves_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_LOG", str(SIZED))
+    run = ran(tmp_path, "ours-3.5")[0]
+    assert (run["start"]["verdict"], run["start"]["figures"]["max_running_requests"]) == ("ready", 43)
+    assert run["predicted"]["max_running_requests"] == 49
+    assert {name: (load["requests"], load["answered"]) for name, load in run["loads"].items()} == {
+        f"at-{count}": (count, count) for count in (1, 4, 16, 43)
+    }
+    assert run["loads"]["at-16"]["accept_length"] == 2.0
+    assert run["loads"]["at-43"]["running_at_once"] == 7
+    assert run["simulated_accept_length"] == 3.5
+    assert (tmp_path / "ours-3.5.log").read_text().count("The server is fired up") == 1
+
+
+def test_one_that_does_not_start_leaves_its_cause_and_the_next_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_LOG", str(ROOT / "tests/data/logs/fail-no-strategy.log"))
+    runs = ran(tmp_path, "card", "ours-8k")
+    assert [run["start"]["verdict"] for run in runs] == ["dead", "dead"]
+    assert "not compatible with radix cache" in json.dumps(runs[0]["start"]["cause"])
+    assert runs[0]["loads"] == {}
+
+
+def test_one_that_dies_under_load_is_said_to_have_died(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_LOG", str(SIZED))
+    monkeypatch.setenv("STANDIN_DIES", "5")  # two of the warm-up, then one at a time, then four
+    run = ran(tmp_path, "ours-1.5")[0]
+    assert run["died"] == "status 1 during at-4"
+    assert run["loads"]["at-4"]["answered"] < 4
+    assert "at-16" not in run["loads"]
+
+
+def test_an_answer_of_another_length_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_LOG", str(SIZED))
+    monkeypatch.setenv("STANDIN_SHORT", "1")
+    assert ran(tmp_path, "ours-1.5")[0]["loads"]["at-1"]["problems"] == ["255 tokens instead of 256"]
+
+
+def test_nothing_is_begun_that_would_end_too_late(tmp_path: Path) -> None:
+    short = bench(tmp_path, seconds=20.0)
+    short.run(chosen(["ours", "cookbook"]))
+    assert [run["left_out"] for run in short.runs] == ["no time was left"] * 2
+
+
+SMI = """#!/bin/sh
+case "$*" in
+*compute_cap*) echo "0, GPU-1, NVIDIA H200, 143771, 4, 9.0, 580.159.04" ;;
+*compute-apps*) ;;
+*) echo 100 ;;
+esac
+"""
+PYTHON = """#!/bin/sh
+case "$1" in
+-c) echo '{{"python": "3.12.3", "sglang": "0.5.11", "torch": "2.11.0", "transformers": "5.6.0"}}' ;;
+-m) shift 2; exec {python} {root}/tests/gpu_bench/standin.py "$@" ;;
+esac
+"""
+
+
+def test_the_script_measures_what_it_finds_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, text in (("smi/nvidia-smi", SMI), ("env/bin/python", PYTHON.format(python=sys.executable, root=ROOT))):
+        program = tmp_path / place
+        program.parent.mkdir(parents=True)
+        program.write_text(text)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/smi:/usr/bin:/bin")
+    monkeypatch.setenv("STANDIN_LOG", str(SIZED))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = [sys.executable, str(ROOT / "scripts/gpu-bench"), "--environment", str(tmp_path / "env"), "--out", str(tmp_path / "out")]
+    argv += ["--port", str(port), "--commit", "c0ffee", "ours-1.5"]
+    run = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    record = json.loads((tmp_path / "out/record.json").read_text())
+    assert record["cards"] == CARDS
+    assert (record["driver"], record["versions"]["sglang"], record["commit"]) == ("580.159.04", "0.5.11", "c0ffee")
+    assert record["runs"][0]["loads"]["at-43"]["answered"] == 43
+    assert record["runs"][0]["loads"]["at-43"]["used_mib"] == 100
+    assert (tmp_path / "out/model/config.json").exists()
