@@ -45,6 +45,9 @@ molecule: venv  ## molecule scenarios on real systemd hosts (root)
 gpu: venv  ## a real engine on this machine's NVIDIA GPUs: SHAPE=tiny or full (root)
 	scripts/gpu $(SHAPE)
 
+gpu-bench:  ## published commands and our plans measured on this machine's NVIDIA GPUs: docs/gpu-bench.md
+	scripts/gpu-bench $(NAMES)
+
 engine-matrix: venv  ## every model, GPU and release against the releases' own parsers
 	scripts/engine-matrix
 
@@ -57,10 +60,11 @@ bench-transfer: venv  ## downloads, fan-out and environments against the tools o
 gate-rates: venv  ## how often the gate and the diagnosis are right, into docs/reliability.md
 	.venv/current/bin/python scripts/gate-rates --write
 
-docs: venv  ## regenerate the tables of the roles' variables, docs/troubleshooting.md and docs/gpu.md
+docs: venv  ## regenerate the tables of the roles' variables, docs/troubleshooting.md, docs/gpu.md and docs/gpu-bench.md
 	.venv/current/bin/python scripts/role_tables.py --write
 	.venv/current/bin/python scripts/troubleshooting.py --write
 	.venv/current/bin/python scripts/gpu_tables.py --write
+	.venv/current/bin/python scripts/gpu_bench_tables.py --write
 
 lock: venv  ## refresh the hashed locks of the SGLang environments
 	scripts/lock
@@ -68,4 +72,4 @@ lock: venv  ## refresh the hashed locks of the SGLang environments
 lock-tools: venv  ## refresh the hashed lock of the test tools
 	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
 
-.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule gpu engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule gpu gpu-bench engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools

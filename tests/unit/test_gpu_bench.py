@@ -108,12 +108,15 @@ def test_a_request_that_failed_is_named_and_its_tokens_do_not_count_as_time_save
     assert (found["latency_p50"], found["latency_p95"], found["first_token_p50"], found["used_mib"]) == (2.0, 4.0, 0.5, 9)
 
 
-def bench(place: Path, seconds: float = 600.0) -> Bench:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return int(free.getsockname()[1])
+
+
+def bench(place: Path, seconds: float = 600.0) -> Bench:
     engine = [sys.executable, str(ROOT / "tests/gpu_bench/standin.py")]
-    where = {**WHERE, "port": port}
+    where = {**WHERE, "port": free_port()}
     return Bench(engine, "0.5.11", CARDS, where, place, {"commit": "c0ffee"}, time.monotonic() + seconds, 60.0, lambda _text: None)
 
 
@@ -183,7 +186,9 @@ esac
 """
 
 
-def test_the_script_measures_what_it_finds_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The script's command line on a machine with one card, and an environment whose engine is the stand-in; without a name."""
     for place, text in (("smi/nvidia-smi", SMI), ("env/bin/python", PYTHON.format(python=sys.executable, root=ROOT))):
         program = tmp_path / place
         program.parent.mkdir(parents=True)
@@ -191,12 +196,12 @@ def test_the_script_measures_what_it_finds_on_the_machine(tmp_path: Path, monkey
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/smi:/usr/bin:/bin")
     monkeypatch.setenv("STANDIN_LOG", str(SIZED))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     argv = [sys.executable, str(ROOT / "scripts/gpu-bench"), "--environment", str(tmp_path / "env"), "--out", str(tmp_path / "out")]
-    argv += ["--port", str(port), "--commit", "c0ffee", "ours-1.5"]
-    run = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return [*argv, "--port", str(free_port()), "--commit", "c0ffee"]
+
+
+def test_the_script_measures_what_it_finds_on_the_machine(script: list[str], tmp_path: Path) -> None:
+    run = subprocess.run([*script, "ours-1.5"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     record = json.loads((tmp_path / "out/record.json").read_text())
     assert record["cards"] == CARDS
@@ -204,3 +209,29 @@ def test_the_script_measures_what_it_finds_on_the_machine(tmp_path: Path, monkey
     assert record["runs"][0]["loads"]["at-43"]["answered"] == 43
     assert record["runs"][0]["loads"]["at-43"]["used_mib"] == 100
     assert (tmp_path / "out/model/config.json").exists()
+
+
+def test_a_script_that_is_asked_to_end_leaves_no_server(script: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = tmp_path / "silent.log"
+    silent.write_text("[2026-11-30 00:00:00] server_args=ServerArgs(\n# not yet ready to roll\n")
+    monkeypatch.setenv("STANDIN_LOG", str(silent))
+    child = subprocess.Popen([*script, "ours-1.5"], stdout=subprocess.DEVNULL)
+    port = int(script[script.index("--port") + 1])
+    until = time.monotonic() + 120
+    while not listens(port) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert listens(port)
+    child.terminate()
+    assert child.wait(60) == 143
+    assert not listens(port)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("names", [["nonsense"], ["ours", "nonsense"]])
+def test_a_name_that_is_none_is_refused_with_those_that_are(names: list[str]) -> None:
+    with pytest.raises(ValueError, match="no configuration nonsense; there are: cookbook, ours,"):
+        chosen(names)
