@@ -78,6 +78,7 @@ def of_load(rows: Sequence[Row], load: str) -> list[str]:
         "at once",
         "tokens/s",
         "to the cookbook",
+        "decoding, tokens/s",
         "latency p50 / p95, s",
         "first token p50 / p95, s",
     ]
@@ -90,8 +91,9 @@ def of_load(rows: Sequence[Row], load: str) -> list[str]:
             first = f"{sent['first_token_p50']:.1f} / {sent['first_token_p95']:.1f}"
             places, at_once = str(row.run["start"]["figures"]["max_running_requests"]), str(sent["running_at_once"])
             each = f"{sent['tokens_per_second']:,.0f}"
+            decoding = f"{sent['decoding_tokens_per_second']:,.0f}" if sent.get("decoding_tokens_per_second") else "-"
             against = ratio(sent["tokens_per_second"], base)
-            body.append([f"`{row.name}`", row.run["what"], drafting(row), places, at_once, each, against, whole, first])
+            body.append([f"`{row.name}`", row.run["what"], drafting(row), places, at_once, each, against, decoding, whole, first])
     return table(head, body)
 
 

@@ -44,7 +44,7 @@ class Calibration:
     margin_share: float = 0.04
     load_margin: float = 0.5
     highest_fraction: float = 0.88
-    """0.92 was measured under load, too, and served no more requests a second: docs/gpu-bench.md."""
+    """Measured under load; 0.92 was, too, without images: docs/gpu-bench.md."""
     lowest_fraction: float = 0.1
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Any, Optional
 
 from tests.gpu_bench.client import Answer
 
 _RUNNING = re.compile(r"Decode batch\b.*?#running-req: (\d+)")
+_SPEED = re.compile(r"Decode batch\b.*?#running-req: (\d+).*?gen throughput \(token/s\): ([\d.]+)")
 
 
 def percentile(values: Iterable[float], share: float) -> Optional[float]:
@@ -29,7 +31,16 @@ def most_running(lines: Iterable[str]) -> Optional[int]:
     return max((int(found[1]) for line in lines if (found := _RUNNING.search(line))), default=None)
 
 
-def summary(answers: Sequence[Answer], lines: Iterable[str], used_mib: Sequence[int]) -> dict[str, Any]:
+def decoding(lines: Iterable[str]) -> Optional[float]:
+    """Tokens a second while the most requests were decoded, the median of the engine's own lines: without prompts, and without the
+    tail of a load, when a few requests are left alone."""
+    found = [(int(line[1]), float(line[2])) for text in lines if (line := _SPEED.search(text))]
+    most = max((running for running, _speed in found), default=0)
+    speeds = [speed for running, speed in found if running == most]
+    return median(speeds) if speeds else None
+
+
+def summary(answers: Sequence[Answer], lines: Sequence[str], used_mib: Sequence[int]) -> dict[str, Any]:
     """One load's figures: seconds, tokens a second in all, p50/p95 of the whole answer and of the first token, memory."""
     good = [answer for answer in answers if not answer.problem]
     seconds = max((answer.seconds for answer in answers), default=0.0)
@@ -48,6 +59,7 @@ def summary(answers: Sequence[Answer], lines: Iterable[str], used_mib: Sequence[
         "first_token_p50": rounded(percentile(firsts, 0.5)),
         "first_token_p95": rounded(percentile(firsts, 0.95)),
         "running_at_once": most_running(lines),
+        "decoding_tokens_per_second": rounded(decoding(lines), 0),
         "accept_length": rounded(drafted),
         "used_mib": max(used_mib, default=None),
     }

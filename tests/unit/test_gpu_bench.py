@@ -16,7 +16,7 @@ import pytest
 
 from tests.gpu_bench.client import Answer
 from tests.gpu_bench.configurations import SIMULATE, WANTED, Wanted, chosen, command
-from tests.gpu_bench.figures import most_running, percentile, summary
+from tests.gpu_bench.figures import decoding, most_running, percentile, summary
 from tests.gpu_bench.loads import LOADS, load_named, prompts, worst_case
 from tests.gpu_bench.run import Bench
 
@@ -97,6 +97,12 @@ def test_running_at_once_is_read_from_decode_lines_only() -> None:
     ]
     assert most_running(lines) == 21
     assert most_running(lines[:1]) is None
+
+
+def test_decoding_speed_is_that_of_full_places_and_not_of_the_tail() -> None:
+    line = "[2026-11-30 00:00:00] Decode batch, #running-req: {}, #full token: 5, gen throughput (token/s): {}, #queue-req: 0"
+    lines = [line.format(84, 500.0), line.format(84, 3200.0), line.format(84, 3100.5), line.format(12, 690.0)]
+    assert (decoding(lines), decoding(lines[3:]), decoding([])) == (3100.5, 690.0, None)
 
 
 def test_a_request_that_failed_is_named_and_its_tokens_do_not_count_as_time_saved() -> None:
