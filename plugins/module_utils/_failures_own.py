@@ -30,7 +30,7 @@ KILLED = Own(
 )
 STOPPED = Own(
     "GATE-004",
-    ("somebody asked the server to stop while it was starting",),
+    ("somebody asked the server to stop while it was starting", "somebody asked the server to stop while it was watched"),
     "The engine got SIGTERM: systemctl stop, a shutdown, or another play.",
     "start it again",
 )

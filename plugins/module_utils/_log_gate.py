@@ -24,6 +24,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._diagnosis import
     cause_of_slowness,
     concluded,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._engine_words import EngineWords
 from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
 from ansible_collections.inference.sglang.plugins.module_utils._failures_own import NO_DISPATCHER, STOPPED, SUPERSEDED
 from ansible_collections.inference.sglang.plugins.module_utils._log_stages import (
@@ -121,6 +122,8 @@ class LogGate:
     figures: dict[str, Any] = field(default_factory=dict)
     ranks: dict[str, dict[str, Any]] = field(default_factory=dict)
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    words: EngineWords = field(default_factory=EngineWords)
+    during: str = "while it was starting"
 
     def __post_init__(self) -> None:
         self._begun = self._moved = self.clock()
@@ -164,6 +167,7 @@ class LogGate:
         self._note_progress(body)
         if not _ACCESS.match(body):
             self.diagnosis.feed(body)
+            self.words.feed(body)
         self._read_stage(body, rank, stamp)
         self._read_figures(body, rank)
         self._read_end(body, text, stamp)
@@ -367,7 +371,7 @@ class LogGate:
         known = self.diagnosis.known_cause()
         if self._asked_to_stop or (known is None and "stopped as asked" in status):
             evidence = self._tail[-1] if self._tail else ""
-            known = concluded(STOPPED, "somebody asked the server to stop while it was starting", evidence)
+            known = concluded(STOPPED, f"somebody asked the server to stop {self.during}", evidence)
         self._finish(DEAD, known or self.diagnosis.cause_of_death(status))
 
     def _finish(self, verdict: str, cause: Optional[Cause]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Optional, Protocol
 
+from ansible_collections.inference.sglang.plugins.module_utils._plan_reality import served_figures
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import Reply, TooSlow, Unreachable
 from ansible_collections.inference.sglang.plugins.module_utils._probe_judge import (
     Answer,
@@ -84,6 +85,8 @@ class Probe:
     accept_length: Optional[float] = None
     max_model_len: int = 0
     tokens_per_second: Optional[float] = None
+    # How the engine is set, by its own words; empty until it was asked, and where it does not tell.
+    engine: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -160,6 +163,24 @@ class Probe:
                 self.check_tools()
             if self.wishes.speculative:
                 self.check_accept_length()
+        if not self.engine:
+            self.read_engine()
+
+    def run_light(self) -> None:
+        """What a server in use can be asked every few minutes: one question, and the accept length of what it served meanwhile."""
+        self.check_models()
+        self.check_answer()
+        if self.wishes.speculative and not self.wishes.structure_only:
+            self.read_engine()
+            if self.accept_length is not None:  # until enough was generated there is none, which is no fault
+                check_accept_length(self.accept_length, self.wishes.min_accept_length)
+
+    def read_engine(self) -> None:
+        """/server_info holds every argument of the server, its keys too: read a few figures and let go of the rest."""
+        reply = self._request("GET", "/server_info", None, "the engine's figures")
+        if reply.status == 200:
+            info = decode(reply.body, "the engine's figures")
+            self.engine, self.accept_length = served_figures(info), accept_length(info)
 
     def check_health(self) -> None:
         """/health generates a token itself; it may be refused once while the server is busy."""
@@ -261,9 +282,7 @@ class Probe:
             raise ProbeFailure("PROBE-004", "a long completion was refused", f"HTTP {reply.status}", "HTTP 200", "look at the server's log")
         if reply.seconds > 0:
             self.tokens_per_second = round(TOKENS_FOR_ACCEPT_LENGTH / reply.seconds, 1)
-        # This holds every argument of the server, its keys too: read one number and let go of the rest.
-        info = self._request("GET", "/server_info", None, "the engine's figures")
-        self.accept_length = accept_length(decode(info.body, "the engine's figures")) if info.status == 200 else None
+        self.read_engine()
         check_accept_length(self.accept_length, self.wishes.min_accept_length)
         self._passed("accept length", reply, f"{self.accept_length:.2f}")
 
@@ -277,6 +296,7 @@ class Probe:
             "accept_length": self.accept_length,
             "tokens_per_second": self.tokens_per_second,
             "max_model_len": self.max_model_len,
+            "engine": self.engine,
             "structure_only": self.wishes.structure_only,
             "seconds": round(self.clock() - self._began, 1),
         }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._plan_reality import planned_figures
 from ansible_collections.inference.sglang.plugins.module_utils._release import (
     RELEASE_PLACEHOLDER,
     ReleaseParts,
@@ -170,6 +171,7 @@ def build_release(plan: Mapping[str, Any], wishes: ServerWishes, places: HostPla
             "uses_gpu": request.uses_gpu,
             "gpus": list(wishes.gpus),
             "gate": dict(plan.get("gate", {})),
+            "planned": planned_figures(plan),
             "speculative": bool((plan.get("speculative") or {}).get("enabled")),
             "dummy_weights": dummy,
             "reasoning": bool(option_of(argv, "--reasoning-parser")),

@@ -46,6 +46,10 @@ options:
         description: The engine's ready line.
         type: str
         default: The server is fired up and ready to roll!
+  planned:
+    description: What the plan says of this start, as the release's record keeps it. Compared once the server is ready.
+    type: dict
+    default: {}
   invocation_id:
     description: The invocation of the unit to watch. Empty for the current one.
     type: str
@@ -112,6 +116,12 @@ dispatcher:
   description: How often the dispatcher line was seen and wanted, and the kernels that it named.
   type: dict
   returned: unless check mode
+comparison:
+  description:
+    - C(rows), the plan beside the start (C(what), C(planned), C(found), C(same)), and C(changes), the settings that the engine changed by
+      itself, each with the reason that its log gives. They are warnings.
+  type: dict
+  returned: when ready and O(planned) was given
 warnings_seen:
   description: What the log warned of.
   type: list
@@ -149,6 +159,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_source impor
     parent_directory_missing,
     run,
 )
+from ansible_collections.inference.sglang.plugins.module_utils._plan_reality import compare, comparison_lines, started_figures
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._scrub import scrub_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit_watch import UnitWatch, show_unit
@@ -176,6 +187,7 @@ def argument_spec() -> dict[str, Any]:
                 "ready": {"type": "str", "default": READY_LINE},
             },
         },
+        "planned": {"type": "dict", "default": {}},
         "invocation_id": {"type": "str", "default": ""},
         "stall_timeout": {"type": "int", "default": 300},
         "timeout": {"type": "int", "default": 3600},
@@ -250,6 +262,17 @@ def wait_for(params: dict[str, Any]) -> tuple[LogGate, str, str]:
     return gate, invocation, watch.describe()
 
 
+def compared(gate: LogGate, params: dict[str, Any]) -> dict[str, Any]:
+    """The plan beside this start, told live; nothing where there is no plan to compare with."""
+    if not params["planned"]:
+        return {}
+    found = compare(params["planned"], started_figures(gate.result()["figures"]), {k: shown(v) for k, v in gate.words.said.items()})
+    progress = Progress(params["progress_file"])
+    for line in comparison_lines(found["rows"]):
+        progress.report("plan", line, force=True)
+    return {"comparison": found}
+
+
 def main() -> None:
     """Module entry."""
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
@@ -261,7 +284,10 @@ def main() -> None:
         module.fail_json(verdict="unknown", **error.as_result())
     if gate.verdict != READY:
         module.fail_json(changed=False, invocation_id=invocation, **failure(gate, module.params["unit"], status))
-    module.exit_json(changed=False, invocation_id=invocation, **gate.result())
+    more = compared(gate, module.params)
+    for change in more.get("comparison", {}).get("changes", []):
+        module.warn(f"{module.params['unit']}: {change}")
+    module.exit_json(changed=False, invocation_id=invocation, **gate.result(), **more)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,10 @@ options:
     description: Whether to check the certificate of an C(https) address.
     type: bool
     default: true
+  planned:
+    description: What the plan says of this server, as its release's record keeps it. Compared with what the engine tells of itself.
+    type: dict
+    default: {}
   progress_file:
     description: Where to report each check. Set by the action plugin.
     type: path
@@ -139,6 +143,14 @@ max_model_len:
   description: The longest context that the server offers.
   type: int
   returned: unless check mode
+engine:
+  description: Settings and figures that the running engine tells of itself, where it does.
+  type: dict
+  returned: unless check mode
+comparison:
+  description: The plan beside them, as M(inference.sglang.log_gate) returns it.
+  type: dict
+  returned: on success when O(planned) was given
 structure_only:
   description: Whether only the form of the answers was looked at.
   type: bool
@@ -159,6 +171,7 @@ from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
+from ansible_collections.inference.sglang.plugins.module_utils._plan_reality import compare, comparison_lines
 from ansible_collections.inference.sglang.plugins.module_utils._probe import Probe, Wishes
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient
 from ansible_collections.inference.sglang.plugins.module_utils._probe_judge import ProbeFailure
@@ -200,6 +213,7 @@ def argument_spec() -> dict[str, Any]:
         "request_timeout": {"type": "int", "default": 180},
         "timeout": {"type": "int", "default": 420},
         "validate_certs": {"type": "bool", "default": True},
+        "planned": {"type": "dict", "default": {}},
         "progress_file": {"type": "path"},
     }
 
@@ -261,7 +275,14 @@ def main() -> None:
         probe.run()
     except ProbeFailure as error:
         module.fail_json(changed=False, **hidden({**probe.result(), **error.as_result()}, key))
-    module.exit_json(changed=False, **hidden(probe.result(), key))
+    result = probe.result()
+    if params["planned"]:
+        result["comparison"] = compare(params["planned"], probe.engine)
+        for line in comparison_lines(result["comparison"]["rows"]):
+            progress.report("plan", line, force=True)
+        for change in result["comparison"]["changes"]:
+            module.warn(f"{params['url']}: {change}")
+    module.exit_json(changed=False, **hidden(result, key))
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def bare_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     if os.geteuid() != 0:
         pytest.skip("the lab needs root")
     lane = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")  # tests may run in lanes: a host each
-    name, number = f"playserver{lane}", f"{41 + int(lane)}"
+    name, number = f"playserv{lane}", f"{41 + int(lane)}"
     lab("down", name)
     lab("build-rootfs", "bookworm")
     lab("up", name, number, "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin")

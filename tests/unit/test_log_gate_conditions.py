@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _log_gate as gate_module
 
-from tests.unit.test_log_gate import DISPATCHER, READY, Clock, feed, gate
+from tests.unit.log_gate_helpers import DISPATCHER, READY, Clock, feed, gate
 
 TIME = "[2026-11-30 02:04:10"
 WEIGHTS = "{} {}] Load weight begin. avail mem=46.23 GB"
