@@ -57,6 +57,9 @@ bench-plan: venv  ## published commands, a rule of thumb and our plans compared:
 bench-transfer: venv  ## downloads, fan-out and environments against the tools one would use instead, with ratios
 	scripts/bench-transfer
 
+bench-gate: venv  ## how soon the log gate, wait_for and a loop notice that a server is ready or dead (root)
+	.venv/current/bin/python scripts/bench-gate
+
 gate-rates: venv  ## how often the gate and the diagnosis are right, into docs/reliability.md
 	.venv/current/bin/python scripts/gate-rates --write
 
@@ -72,4 +75,4 @@ lock: venv  ## refresh the hashed locks of the SGLang environments
 lock-tools: venv  ## refresh the hashed lock of the test tools
 	cd tests && ../.venv/current/bin/uv pip compile --no-config --universal --generate-hashes --python-version 3.11 --no-header requirements.in -o requirements.txt
 
-.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule gpu gpu-bench engine-matrix bench-plan bench-transfer gate-rates docs lock lock-tools
+.PHONY: help venv demo demo-clean test test-full unit contract lint sanity package play molecule gpu gpu-bench engine-matrix bench-plan bench-transfer bench-gate gate-rates docs lock lock-tools
