@@ -123,7 +123,7 @@ class LogGate:
     ranks: dict[str, dict[str, Any]] = field(default_factory=dict)
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     words: EngineWords = field(default_factory=EngineWords)
-    during: str = "while it was starting"
+    stopped: str = "somebody asked the server to stop while it was starting"
 
     def __post_init__(self) -> None:
         self._begun = self._moved = self.clock()
@@ -371,7 +371,7 @@ class LogGate:
         known = self.diagnosis.known_cause()
         if self._asked_to_stop or (known is None and "stopped as asked" in status):
             evidence = self._tail[-1] if self._tail else ""
-            known = concluded(STOPPED, f"somebody asked the server to stop {self.during}", evidence)
+            known = concluded(STOPPED, self.stopped, evidence)
         self._finish(DEAD, known or self.diagnosis.cause_of_death(status))
 
     def _finish(self, verdict: str, cause: Optional[Cause]) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ansible_collections.inference.sglang.plugins.module_utils._errors import CodedError
+from ansible_collections.inference.sglang.plugins.module_utils._failures_own import NOTHING_KEPT, SILENT_DEATH
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import DEAD, MARKER, READY, WAITING, LogGate
 from ansible_collections.inference.sglang.plugins.module_utils._pipes import opened
 
@@ -334,3 +335,16 @@ def run(gate: LogGate, source: Source, watch: Watch) -> str:
 def parent_directory_missing(path: str) -> bool:
     """Whether a log file can never appear."""
     return not os.path.isdir(os.path.dirname(os.path.abspath(path)))
+
+
+def name_full_disk(gate: LogGate, log_file: str) -> None:
+    """A log that nobody can write to tells nothing, that least of all."""
+    if gate.cause is None or gate.cause.code not in (SILENT_DEATH.code, NOTHING_KEPT.code):
+        return
+    try:
+        room = os.statvfs(os.path.dirname(os.path.abspath(log_file))).f_bavail
+    except OSError:
+        return
+    if room == 0:
+        gate.diagnosis.feed(f"No space left on device, where the log is: {log_file}")
+        gate.cause = gate.diagnosis.known_cause()

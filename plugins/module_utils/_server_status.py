@@ -15,11 +15,14 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 from ansible_collections.inference.sglang.plugins.module_utils._live_unit import RunCommand, parse_show, release_of_process
 from ansible_collections.inference.sglang.plugins.module_utils._plain import as_mapping
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient, TooSlow, Unreachable
+from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_record
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
 NEVER = "never deployed"
+WATCH_RESULT = "watch/result/last.json"
+LONGEST_SAID = 500
 _INSTANCE = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _PROPERTIES = "LoadState,ActiveState,SubState,NRestarts,ActiveEnterTimestamp,MainPID"
 
@@ -50,11 +53,22 @@ def view_instance(root: str, instance: str, run: RunCommand, timeout: float) -> 
         **state,
         **_of_stamp(stamp, record),
         "answers": "",
+        "watch": _watch(home, notes),
         "notes": notes,
     }
     if state["active"] == "active" and record:
         row["answers"], row["answer_seconds"] = answers(as_mapping(record.get("serving")), timeout)
     return row
+
+
+def _watch(home: str, notes: list[str]) -> dict[str, Any]:
+    """The last look of the instance's watch; nothing where it has none. The service user may write anything there."""
+    seen = as_mapping(read_record(os.path.join(home, WATCH_RESULT)))
+    found = {name: str(seen.get(name) or "")[:LONGEST_SAID] for name in ("at", "state", "code", "said")}
+    if not found["state"]:
+        return {}
+    notes.append("the watch at {at}: {state}: {said}".format(**found))
+    return found
 
 
 def _accepted(home: str, notes: list[str]) -> tuple[Optional[Stamp], dict[str, Any]]:

@@ -20,7 +20,7 @@ class Soak(LogGate):
     """Feed it the whole log of the start: what came before the ready line is the gate's business, not this one's."""
 
     soak: float = 0.0
-    during: str = "while it was watched"
+    stopped: str = "somebody asked the server to stop while it was watched"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -156,6 +156,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_source impor
     FileSource,
     JournalSource,
     Source,
+    name_full_disk,
     parent_directory_missing,
     run,
 )
@@ -259,6 +260,8 @@ def wait_for(params: dict[str, Any]) -> tuple[LogGate, str, str]:
     finally:
         source.close()
         watch.close()
+    if log_file:
+        name_full_disk(gate, log_file)
     return gate, invocation, watch.describe()
 
 

@@ -28,8 +28,8 @@ LEDGER: dict[str, str] = json.loads((ROOT / "tests/data/failure_codes.json").rea
 PROVING = [
     ROOT / "plugins" / name
     for name in (
-        *(f"modules/{module}.py" for module in ("log_gate", "serving_probe", "engine_check")),
-        *(f"module_utils/{core}.py" for core in ("_diagnosis", "_log_gate", "_log_source", "_log_stages", "_unit_watch")),
+        *(f"modules/{module}.py" for module in ("log_gate", "serving_probe", "server_soak", "engine_check")),
+        *(f"module_utils/{core}.py" for core in ("_diagnosis", "_log_gate", "_log_source", "_log_stages", "_soak", "_unit_watch")),
         *(f"module_utils/{core}.py" for core in ("_probe", "_probe_client", "_probe_judge", "_engine_runner", "_engine_process")),
     )
 ]

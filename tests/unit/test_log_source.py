@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ansible_collections.inference.sglang.plugins.module_utils import _log_source as source_module
 from ansible_collections.inference.sglang.plugins.module_utils import _unit_watch
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import Expectation, LogGate
-from ansible_collections.inference.sglang.plugins.module_utils._log_source import FileSource, LineSplitter, find_marker, run
+from ansible_collections.inference.sglang.plugins.module_utils._log_source import FileSource, LineSplitter, find_marker, name_full_disk, run
 from ansible_collections.inference.sglang.plugins.module_utils._unit_watch import UnitState, UnitWatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -328,3 +330,25 @@ def test_waiting_costs_no_processor_time(log: Path, source: FileSource, unit: Fa
     before = time.process_time()
     run(gate_for(log, stall=1.5), source, watch(unit))
     assert time.process_time() - before < 0.2
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "code"),
+    [(0, "status 1", "GATE-072"), (1, "status 1", "GATE-002"), (0, "status 137", "GATE-003"), (-1, "status 1", "GATE-002")],
+)
+def test_a_log_that_is_full_is_named_where_nothing_else_is(
+    monkeypatch: pytest.MonkeyPatch, log: Path, free: int, status: str, code: str
+) -> None:
+    def statvfs(_path: str) -> SimpleNamespace:
+        if free < 0:
+            raise OSError("gone")
+        return SimpleNamespace(f_bavail=free)
+
+    monkeypatch.setattr(source_module.os, "statvfs", statvfs)
+    gate = LogGate(Expectation(None, 0), lambda: 0.0)
+    name_full_disk(gate, str(log))
+    assert gate.cause is None, "a gate that has no verdict yet stays so"
+    gate.ended(status)
+    name_full_disk(gate, str(log))
+    assert gate.cause is not None
+    assert gate.cause.code == code
