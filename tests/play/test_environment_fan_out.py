@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
 
+from tests.support.bundle_lab import write_list_of_wheels
 from tests.support.environments import UV
 from tests.support.local_fleet import NAMES, LocalFleet
 from tests.support.wheels import make_lock, make_wheel
@@ -144,6 +147,36 @@ def test_a_builder_that_fails_is_said_once_and_another_one_outlives_it(fleet: Fl
     assert not served.ok, "the builder itself has failed"
     built = [name for name in NAMES if list(fleet.host(name).glob("envs/sglang-*/.complete.json"))]
     assert built == ["b", "c", "d", "e"]
+
+
+@pytest.mark.full
+def test_one_disk_is_enough_for_a_fleet(fleet: Fleet) -> None:
+    """The builder alone has the bundle, and no host has an index or a wheelhouse."""
+    disk = fleet.folder / "disk"
+    shutil.copytree(fleet.wheels, disk / "wheels")
+    (disk / "locks").mkdir()
+    shutil.copy(fleet.lock, disk / "locks")
+    minor = subprocess.run(["/usr/bin/python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
+    write_list_of_wheels(disk, minor.stdout.strip())
+    settings = {"ml_env_wheelhouse": "", "ml_env_index_url": "http://127.0.0.1:9", "ml_env_bundle": "/nowhere/on/this/machine"}
+    fleet.variables["a"]["ml_env_bundle"] = str(disk)
+
+    (wheel,) = (disk / "wheels").glob("torch-*.whl")
+    whole = wheel.read_bytes()
+    wheel.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    refused = fleet.play(**settings)
+    assert not refused.ok
+    assert wheel.name in refused.output
+    assert not list(fleet.folder.glob("host-*/envs/*/.complete.json"))
+
+    wheel.write_bytes(whole)
+    served = fleet.play(**settings)
+    assert served.ok, served.output
+    assert fleet.builders() == ["a"]
+    disk.rename(fleet.folder / "unmounted")
+    again = fleet.play(**settings)
+    assert again.ok, again.output
+    assert again.changed == 0
 
 
 @pytest.mark.full
