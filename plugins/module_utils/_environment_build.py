@@ -217,7 +217,7 @@ class Builder:
         def on_tick(written: int) -> None:
             self.progress.report(follow.phase, follow.now(written, time.monotonic() - begun))
 
-        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining(), tick=9.0)
+        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining())
         self._judge(finished, f"installing {request.name}")
 
     def _check_dependencies(self, uv: str) -> None:
