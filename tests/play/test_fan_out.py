@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,21 @@ def test_a_branch_that_moves_moves_for_all(fleet: Fleet, source: Path) -> None:
     for name in NAMES:
         texts = {(path / "merges.txt").read_text() for path in fleet.published(name)}
         assert texts == {"a b\n", "c d\n"}
+
+
+@pytest.mark.full
+def test_seeds_that_asked_before_and_after_a_branch_moved_end_at_one_commit(fleet: Fleet, tmp_path: Path) -> None:
+    (make_model(tmp_path / "moved" / REPO) / "merges.txt").write_text("c d\n")
+    with running_hub(tmp_path / "moved") as moved:
+        fleet.variables["b"]["model_shards_endpoint"] = moved.url
+        play = fleet.play(model_shards_seeds=2)
+        assert play.ok, play.output
+        (first,) = fleet.published("a")
+        assert set(re.findall(r'"revision": "([0-9a-f]{40})"', play.output)) == {first.name}, "what the other roles are told"
+        assert all(first.name in {path.name for path in fleet.published(name)} for name in NAMES)
+        again = fleet.play(model_shards_seeds=2)
+        assert again.ok, again.output
+        assert again.changed == 0
 
 
 @pytest.mark.full
