@@ -55,9 +55,8 @@ def predict(params: dict[str, Any], found: Survey) -> dict[str, Any]:
     switches = bool(link) and found.switches
     aside = name_aside(link) if switches and found.link.kind == "directory" else ""
     copies = build and bool(params["peer"])
-    vouches = params["manifest"] and found.marker is not None
     # The action plugin takes this result for the run's own where nothing is to be done: it must be whole.
-    known = known_manifest(found.marker, found.foundation) if vouches else ""
+    known = known_manifest(found.marker, found.foundation) if params["manifest"] and found.marker is not None else ""
     done = (f"copied {found.path} from {Peer(**params['peer']).host}" if copies else f"built {found.path}") if build else ""
     return {
         "changed": build or switches or known is None,
