@@ -16,11 +16,8 @@ from typing import Any
 from ansible_collections.inference.sglang.plugins.module_utils._environment_check import check_imports, distributions_of, took_too_long
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     check_space,
-    clear_unfinished,
-    exclusive,
-    lock_of,
     partial_of,
-    read_marker,
+    place_of,
     sync_tree,
     write_marker,
 )
@@ -121,16 +118,11 @@ class Builder:
 
     def build(self) -> tuple[Marker, bool]:
         request = self.request
-        os.makedirs(request.root, mode=0o755, exist_ok=True)
-        with exclusive(lock_of(request.path), request.lock_wait, lambda text: self.progress.report("wait", text)):
+        with place_of(request.path, request.digest, request.link, request.lock_wait, self.progress) as marker:
             # The wait for another run is no part of the time that a build may take.
             self.deadline = time.monotonic() + request.timeout
-            marker = read_marker(request.path, request.digest)
             if marker is not None:
                 return marker, False
-            cleared = clear_unfinished(request.path, request.link)
-            if cleared:
-                self.progress.report("clean", cleared, force=True)
             # What was copied so far is of no use to a build, and its space is.
             shutil.rmtree(partial_of(request.path), ignore_errors=True)
             check_space(request.root, request.needed_mib)
@@ -225,7 +217,7 @@ class Builder:
         def on_tick(written: int) -> None:
             self.progress.report(follow.phase, follow.now(written, time.monotonic() - begun))
 
-        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining(), tick=9.0)
+        finished = run_tool([*command, request.lock], self._uv_environment(), on_line, on_tick, self._remaining())
         self._judge(finished, f"installing {request.name}")
 
     def _check_dependencies(self, uv: str) -> None:

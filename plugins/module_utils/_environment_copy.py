@@ -18,11 +18,8 @@ from ansible_collections.inference.sglang.plugins.module_utils._environment_buil
 from ansible_collections.inference.sglang.plugins.module_utils._environment_check import check_imports, distributions_of, took_too_long
 from ansible_collections.inference.sglang.plugins.module_utils._environment_files import (
     check_space,
-    clear_unfinished,
-    exclusive,
-    lock_of,
     partial_of,
-    read_marker,
+    place_of,
     sync_directory,
     sync_tree,
     write_durably,
@@ -64,15 +61,10 @@ class Copier:
 
     def copy(self) -> tuple[Marker, bool]:
         request = self.request
-        os.makedirs(request.root, mode=0o755, exist_ok=True)
-        with exclusive(lock_of(request.path), request.lock_wait, lambda text: self.progress.report("wait", text)):
+        with place_of(request.path, request.digest, request.link, request.lock_wait, self.progress) as marker:
             self.deadline = time.monotonic() + request.timeout
-            marker = read_marker(request.path, request.digest)
             if marker is not None:
                 return marker, False
-            cleared = clear_unfinished(request.path, request.link)
-            if cleared:
-                self.progress.report("clean", cleared, force=True)
             manifest = self._manifest()
             self._refuse_another(manifest)
             self._bytes, self._total = 0, manifest.size

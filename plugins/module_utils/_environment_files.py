@@ -18,6 +18,7 @@ from typing import Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._environment_use import named_by, refuse_running
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
+from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import DIGEST_LENGTH, MARKER, Marker
 from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_record
 
@@ -140,6 +141,18 @@ def clear_unfinished(path: str, link: str) -> str:
         return f"moved {path}, which is not complete, aside to {aside}"
     shutil.rmtree(path)
     return f"removed the unfinished {path}"
+
+
+@contextlib.contextmanager
+def place_of(path: str, digest: str, link: str, wait: float, progress: Progress) -> Iterator[Optional[Marker]]:
+    """The place of an environment, for this run alone: its marker where it is finished; None, and room for it, where it is not."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    with exclusive(lock_of(path), wait, lambda text: progress.report("wait", text)):
+        marker = read_marker(path, digest)
+        cleared = clear_unfinished(path, link) if marker is None else ""
+        if cleared:
+            progress.report("clean", cleared, force=True)
+        yield marker
 
 
 @dataclass(frozen=True)

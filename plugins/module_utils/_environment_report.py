@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.inference.sglang.plugins.module_utils._environment_files import name_aside
 from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, short
+from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import known_manifest
+from ansible_collections.inference.sglang.plugins.module_utils._peer_stream import Peer
 from ansible_collections.inference.sglang.plugins.module_utils._python_environment import main_versions
 
 
@@ -44,3 +47,23 @@ def said(found: Survey, done: str, aside: str, link: str, would: str) -> str:
             f"{'the directory at ' + link + ' would be moved' if would else 'what was at ' + link + ' was moved'} aside to {aside}"
         )
     return "; ".join(parts)
+
+
+def predict(params: dict[str, Any], found: Survey) -> dict[str, Any]:
+    """The result of check mode."""
+    link, build = params["link"], found.action == "build"
+    switches = bool(link) and found.switches
+    aside = name_aside(link) if switches and found.link.kind == "directory" else ""
+    copies = build and bool(params["peer"])
+    # The action plugin takes this result for the run's own where nothing is to be done: it must be whole.
+    known = known_manifest(found.marker, found.foundation) if params["manifest"] and found.marker is not None else ""
+    done = (f"copied {found.path} from {Peer(**params['peer']).host}" if copies else f"built {found.path}") if build else ""
+    return {
+        "changed": build or switches or known is None,
+        "built": build and not copies,
+        "copied": copies,
+        "manifest_sha256": known or "",
+        "moved_aside": aside,
+        "msg": said(found, done, aside, link, "would have "),
+        **result_of(found, found.versions, link),
+    }

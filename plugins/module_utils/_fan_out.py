@@ -1,42 +1,74 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Who hands a model to whom. Decisions only.
+"""Who hands a model or an environment to whom. Decisions only.
 
-Rounds: in each, every host that has the model hands it to one that needs it, so those that have it double, and `n` hosts are
-served from `s` seeds in ceil(log2(n / s)) rounds, each as long as one transfer between two hosts.
+Rounds: in each, every host that has it hands it to one that needs it, so those that have it double, and `n` hosts are served from
+`s` seeds in ceil(log2(n / s)) rounds, each as long as one transfer between two hosts. A transfer that fails costs a later round;
+there are rounds as long as there are pairs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-# A peer may die in a round; its receiver is served in a later one.
-SPARE_ROUNDS = 2
-
-
-def rounds(hosts: int, seeds: int) -> int:
-    """How many rounds are held at most: those that doubling takes, and spare ones for peers that fail."""
-    missing, have, count = hosts - seeds, max(1, seeds), 0
-    while missing > 0:
-        missing -= have
-        have *= 2
-        count += 1
-    return count + SPARE_ROUNDS if count else 0
+# A host that so many sources could not serve asks the hub, or builds: the fault may be its own.
+TRIES = 3
 
 
-def pairs(need: Sequence[str], have: Sequence[str], failed: Collection[tuple[str, str]] = ()) -> dict[str, str]:
+@dataclass(frozen=True)
+class Member:
+    """One host. Those with the same `wants` hand it to each other."""
+
+    host: str
+    wants: str
+    needs: bool
+    offers: str = ""
+    """What it can hand on (a revision, a manifest's SHA-256); empty for nothing, also where it needs nothing itself."""
+    failed: tuple[str, ...] = ()
+    """Sources that could not serve it."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Hosts that want the same, in the order that was given."""
+
+    members: tuple[Member, ...]
+
+    @property
+    def need(self) -> list[str]:
+        return [member.host for member in self.members if member.needs]
+
+    @property
+    def have(self) -> list[str]:
+        return [member.host for member in self.members if member.offers]
+
+    @property
+    def offered(self) -> list[str]:
+        return [member.offers for member in self.members if member.offers]
+
+
+def groups(members: Iterable[Member]) -> dict[str, Group]:
+    """What is wanted → the hosts that want it."""
+    found: dict[str, list[Member]] = {}
+    for member in members:
+        found.setdefault(member.wants, []).append(member)
+    return {wants: Group(tuple(alike)) for wants, alike in found.items()}
+
+
+def pairs(group: Group) -> dict[str, str]:
     """Receiver → source for one round; each host is in at most one pair.
 
-    `failed` are pairs (receiver, source) of earlier rounds that did not work. A source that failed anybody comes last, and a
-    receiver does not get the same source twice.
+    A source that failed anybody comes last, and a receiver does not get the same source twice.
     """
-    blamed = Counter(pair[1] for pair in failed)
-    free = sorted(have, key=lambda host: blamed[host])  # a stable sort: otherwise the order that was given
+    blamed = Counter(source for member in group.members for source in member.failed)
+    free: Sequence[str] = sorted(group.have, key=lambda host: blamed[host])  # a stable sort: otherwise the order that was given
     chosen: dict[str, str] = {}
-    for receiver in need:
-        source = next((host for host in free if (receiver, host) not in failed), None)
-        if source is not None:
-            chosen[receiver] = source
-            free.remove(source)
+    for member in group.members:
+        if member.needs and len(member.failed) < TRIES:
+            source = next((host for host in free if host not in member.failed), None)
+            if source is not None:
+                chosen[member.host] = source
+                free = [host for host in free if host != source]
     return chosen

@@ -24,6 +24,7 @@ _MANIFEST = re.compile(rf"({_COMMIT})\.manifest\.json")
 _TRASH = re.compile(rf"\{TRASH}(?:partial-)?{_COMMIT}|\{TRASH}{_BUILT}")
 _MOUNTS = "/proc/self/mountinfo"
 _NO_LOCK = "it has no lock of this collection beside it"
+_PARTIAL = ".partial-"
 
 
 def is_directory(path: str) -> bool:
@@ -52,16 +53,18 @@ def repositories(root: str) -> list[str]:
 
 
 def environment_lock(path: str) -> str:
-    """The lock file of an environment, as `python_environment` names it."""
-    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
+    """The lock file of an environment, or of what a copy of it has grown to, as `python_environment` names it."""
+    name = os.path.basename(path)
+    return os.path.join(os.path.dirname(path), f".{name[len(_PARTIAL) :] if name.startswith(_PARTIAL) else name}.lock")
 
 
 def locks(kind: str, root: str) -> list[str]:
     """The lock files that runs meet at."""
     if kind == "models":
         return [f"{repository}/.lock" for repository in repositories(root)]
-    paths = [environment_lock(os.path.join(root, name)) for name in listed(root) if re.fullmatch(_BUILT, name)]
-    return [path for path in paths if os.path.isfile(path)]
+    ours = re.compile(rf"(?:{re.escape(_PARTIAL)})?{_BUILT}")
+    paths = {environment_lock(os.path.join(root, name)) for name in listed(root) if ours.fullmatch(name)}
+    return sorted(path for path in paths if os.path.isfile(path))
 
 
 def trash(kind: str, root: str) -> list[str]:
@@ -118,7 +121,7 @@ def _repository(directory: str, held: Mapping[str, str]) -> Iterator[Item]:
         if re.fullmatch(_COMMIT, name):
             yield _model(path, busy)
         elif re.fullmatch(rf"\.partial-{_COMMIT}", name) and is_directory(path):
-            yield _partial(path, recorded, busy)
+            yield _partial_model(path, recorded, busy)
         elif manifest:
             if manifest.group(1) not in names:
                 yield Item(path, RECORD, about="the manifest of a model that is not there any more", busy=busy)
@@ -151,31 +154,55 @@ def _own_model(path: str, manifest: Manifest, busy: str) -> Item:
     return Item(path, MODEL, made=manifest.time, busy=busy)
 
 
-def _partial(path: str, recorded: float, busy: str) -> Item:
+def _partial_model(path: str, recorded: float, busy: str) -> Item:
     """A run continues what it finds here. Once a model of this repository was proven after the last byte came, none has wanted to."""
     if busy:
         return Item(path, UNFINISHED, busy=busy)
-    touched = max(os.lstat(os.path.join(folder, name)).st_mtime for folder, _folders, names in os.walk(path) for name in [".", *names])
-    if touched < recorded:
+    if max(status.st_mtime for status in _everything(path)) < recorded:
         return Item(path, UNFINISHED, about="a download that was left for another revision", abandoned=True)
     return Item(path, UNFINISHED, about="a download that the next run continues")
+
+
+def _everything(path: str) -> Iterator[os.stat_result]:
+    for folder, _folders, names in os.walk(path):
+        yield from (os.lstat(os.path.join(folder, name)) for name in [".", *names])
 
 
 # --- environments -------------------------------------------------------------------------------------------------------
 
 
 def _environments(root: str, held: Mapping[str, str]) -> Iterator[Item]:
-    for name in listed(root):
+    names = listed(root)
+    markers = [os.path.join(root, name, MARKER) for name in names if re.fullmatch(_BUILT, name)]
+    finished = max((os.lstat(path).st_ctime for path in markers if os.path.lexists(path)), default=0.0)
+    for name in names:
         path = os.path.join(root, name)
-        if name.startswith("."):
+        if name.startswith(_PARTIAL) and re.fullmatch(_BUILT, name[len(_PARTIAL) :]) and is_directory(path):
+            yield _partial_environment(path, finished, held)
+        elif name.startswith("."):
             continue
-        if not re.fullmatch(_BUILT, name) or not is_directory(path):
+        elif not re.fullmatch(_BUILT, name) or not is_directory(path):
             aside = ", moved aside by an earlier run" if ".replaced-" in name else ""
             yield Item(path, FOREIGN, about=f"{what(path)} that python_environment did not make{aside}")
         elif not os.path.isfile(environment_lock(path)):
             yield Item(path, FOREIGN, about=_NO_LOCK)
         else:
             yield _environment(path, _busy(environment_lock(path), held))
+
+
+def _partial_environment(path: str, finished: float, held: Mapping[str, str]) -> Item:
+    """A copy continues what it finds here. Once an environment was finished after the last byte came, none has wanted to.
+
+    Of its files only the time of their last change (ctime) is this host's: a copy gives them the builder's own times.
+    """
+    if not os.path.isfile(environment_lock(path)):
+        return Item(path, FOREIGN, about=_NO_LOCK)
+    busy = _busy(environment_lock(path), held)
+    if busy:
+        return Item(path, UNFINISHED, busy=busy)
+    if max(status.st_ctime for status in _everything(path)) < finished:
+        return Item(path, UNFINISHED, about="a copy that was left for another environment", abandoned=True)
+    return Item(path, UNFINISHED, about="a copy that the next run continues")
 
 
 def _environment(path: str, busy: str) -> Item:

@@ -68,20 +68,21 @@ def retry_wait(failure: dict[str, Any], attempt: int, first: float) -> float:
     return own if after is None else min(MAXIMUM_RETRY_AFTER, max(own, float(after)))
 
 
-def parse_retry_after(value: Optional[str], now: float) -> Optional[float]:
-    """Seconds or an HTTP date; anything else counts as not given."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+def parse_retry_after(value: Optional[str], sent: Optional[str], now: float) -> Optional[float]:
+    """Seconds, or an HTTP date, held against the hub's own clock (its `Date`) as this host's may be wrong; else not given."""
     import email.utils
 
+    def at(text: Optional[str], otherwise: Optional[float]) -> Optional[float]:
+        try:
+            return email.utils.parsedate_to_datetime(text or "").timestamp()
+        except (TypeError, ValueError, IndexError):
+            return otherwise
+
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - now)
-    except (TypeError, ValueError, IndexError):
-        return None
+        return max(0.0, float(value or ""))
+    except ValueError:
+        until = at(value, None)
+        return None if until is None else max(0.0, until - (at(sent, now) or now))
 
 
 def describe_exception(error: BaseException) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
             status=response.status_code,
             code=headers.get("X-Error-Code") or "",
             message=(headers.get("X-Error-Message") or str(error))[:500],
-            retry_after=parse_retry_after(headers.get("Retry-After"), time.time()),
+            retry_after=parse_retry_after(headers.get("Retry-After"), headers.get("Date"), time.time()),
         )
     elif isinstance(error, OSError) and error.errno in LOCAL_ERRNO:
         failure["errno"] = error.errno

@@ -294,7 +294,7 @@ class Fetcher:
             self.report.retries += 1
             failure, wait = Failure.from_event(event["failure"], name), float(event["wait"])
             reason = f"HTTP {failure.status}" if failure.status else f"{failure.type}: {failure.message}"[:120]
-            self._progress.report("fetch", f"{name}: {reason}; again in {wait:.0f} s", force=True)
+            self._progress.report("retry", f"{name}: {reason}; again in {wait:.0f} s")  # each worker of each host may be told so at once
             return None, wait
         elif kind == "failed":
             return _Ending("failed", Failure.from_event(event["failure"], name)), 0.0

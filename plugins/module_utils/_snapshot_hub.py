@@ -202,7 +202,7 @@ def _http_facts(error: urllib.error.HTTPError) -> dict[str, Any]:
         "status": error.code,
         "code": headers.get("X-Error-Code") or "",
         "message": (headers.get("X-Error-Message") or error.reason or "")[:500],
-        "retry_after": parse_retry_after(headers.get("Retry-After"), time.time()),
+        "retry_after": parse_retry_after(headers.get("Retry-After"), headers.get("Date"), time.time()),
     }
 
 

@@ -63,7 +63,7 @@ def run_tool(
     on_line: Callable[[str], None] = lambda line: None,
     on_tick: Callable[[int], None] = lambda written: None,
     limit: float = 3600.0,
-    tick: float = 5.0,
+    tick: float = 9.0,
     cwd: str = "/",
 ) -> Finished:
     """Run a command; ``on_line`` gets each line of its output, ``on_tick`` every few seconds the bytes that it has written."""

@@ -252,10 +252,10 @@ from ansible_collections.inference.sglang.plugins.module_utils._bundle import WH
 from ansible_collections.inference.sglang.plugins.module_utils._bundle_files import read_bundle, require_whole
 from ansible_collections.inference.sglang.plugins.module_utils._environment_build import Builder, check_wheelhouse, request_of
 from ansible_collections.inference.sglang.plugins.module_utils._environment_copy import Copier
-from ansible_collections.inference.sglang.plugins.module_utils._environment_files import exclusive, lock_of, name_aside, switch_link
-from ansible_collections.inference.sglang.plugins.module_utils._environment_report import result_of, said
+from ansible_collections.inference.sglang.plugins.module_utils._environment_files import exclusive, lock_of, switch_link
+from ansible_collections.inference.sglang.plugins.module_utils._environment_report import predict, result_of, said
 from ansible_collections.inference.sglang.plugins.module_utils._environment_survey import Survey, survey
-from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import ensure_manifest, known_manifest
+from ansible_collections.inference.sglang.plugins.module_utils._environment_tree import ensure_manifest
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._peer_stream import Peer
 from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
@@ -323,27 +323,6 @@ def vouch(params: dict[str, Any], found: Survey, marker: Marker, progress: Progr
     """(SHA-256 of the manifest, whether it was made just now)."""
     with exclusive(lock_of(marker.path), params["lock_wait"], lambda text: progress.report("wait", text)):
         return ensure_manifest(marker, found.foundation, lambda done: progress.report("manifest", f"{human_bytes(done)} read"))
-
-
-def predict(params: dict[str, Any], found: Survey) -> dict[str, Any]:
-    """The result of check mode."""
-    link, build = params["link"], found.action == "build"
-    switches = bool(link) and found.switches
-    aside = name_aside(link) if switches and found.link.kind == "directory" else ""
-    copies = build and bool(params["peer"])
-    vouches = params["manifest"] and found.marker is not None
-    # The action plugin takes this result for the run's own where nothing is to be done: it must be whole.
-    known = known_manifest(found.marker, found.foundation) if vouches else ""
-    done = (f"copied {found.path} from {Peer(**params['peer']).host}" if copies else f"built {found.path}") if build else ""
-    return {
-        "changed": build or switches or known is None,
-        "built": build and not copies,
-        "copied": copies,
-        "manifest_sha256": known or "",
-        "moved_aside": aside,
-        "msg": said(found, done, aside, link, "would have "),
-        **result_of(found, found.versions, link),
-    }
 
 
 def run(module: AnsibleModule) -> None:

@@ -10,50 +10,35 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import sys
+import shutil
+import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
 
+from tests.support.bundle_lab import write_list_of_wheels
 from tests.support.environments import UV
+from tests.support.local_fleet import NAMES, LocalFleet
 from tests.support.wheels import make_lock, make_wheel
-
-ROOT = Path(__file__).resolve().parents[2]
-PLAYBOOK = Path(__file__).resolve().parent / "ml_env" / "build.yml"
-NAMES = ("a", "b", "c", "d", "e")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root")
 
 
-@dataclass
-class Play:
-    ok: bool
-    output: str
-    stats: dict[str, dict[str, int]]
-
-    @property
-    def changed(self) -> int:
-        return sum(self.stats.get("changed", {}).values())
-
-
-class Fleet:
+class Fleet(LocalFleet):
     """Hosts that share a machine, but not what lies at `place`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.place = folder, folder / "opt"
+        super().__init__(folder, "ml_env/build.yml")
+        self.place = folder / "opt"
         self.place.mkdir()
         folder.chmod(0o755)
         self.wheels, self.lock, self.uv_lock = folder / "wheels", folder / "lock.txt", folder / "uv.txt"
         names = {"sglang": "0.5.11", "torch": "2.11.0", "transformers": "5.6.0"}
         make_lock(self.lock, [make_wheel(self.wheels, name, version, f"NAME = '{name}'\n") for name, version in names.items()])
         make_lock(self.uv_lock, [make_wheel(self.wheels, "uv", "0.13.9", scripts={"uv": f'#!/bin/sh\nexec {UV} "$@"\n'})])
-        self.variables: dict[str, dict[str, Any]] = {name: {} for name in NAMES}
         for name in NAMES:
             self.host(name).mkdir()
             interpreter = self.interpreter(name)
@@ -62,49 +47,22 @@ class Fleet:
             interpreter.write_text(f"#!/bin/sh\nexec unshare --mount --propagation private sh -c '{mount}' python3 \"$@\"\n")
             interpreter.chmod(0o755)
 
-    def host(self, name: str) -> Path:
-        return self.folder / f"host-{name}"
-
     def interpreter(self, name: str) -> Path:
         return self.folder / f"python-{name}"
 
-    def play(self, options: str = "", **variables: Any) -> Play:
-        scratch = self.folder / f"runner-{len(list(self.folder.glob('runner-*')))}"
-        (scratch / "inventory").mkdir(parents=True)
-        hosts = {
-            name: {
-                "ansible_connection": "local",
-                "ansible_host": "127.0.0.1",
-                "ansible_python_interpreter": str(self.interpreter(name)),
-                "ml_env_root": str(self.place / "envs"),
-                "ml_env_link": str(self.place / "ml-env"),
-                "ml_env_tools": str(self.place / "tools"),
-                "ml_env_python": "/usr/bin/python3",
-                "ml_env_lock": str(self.lock),
-                "ml_env_uv_lock": str(self.uv_lock),
-                "ml_env_wheelhouse": str(self.wheels),
-                "ml_env_disk_needed_mib": 10,
-                "ml_env_builders": 1,
-                **variables,
-                **own,
-            }
-            for name, own in self.variables.items()
+    def settings(self, name: str) -> dict[str, Any]:
+        return {
+            "ansible_python_interpreter": str(self.interpreter(name)),
+            "ml_env_root": str(self.place / "envs"),
+            "ml_env_link": str(self.place / "ml-env"),
+            "ml_env_tools": str(self.place / "tools"),
+            "ml_env_python": "/usr/bin/python3",
+            "ml_env_lock": str(self.lock),
+            "ml_env_uv_lock": str(self.uv_lock),
+            "ml_env_wheelhouse": str(self.wheels),
+            "ml_env_disk_needed_mib": 10,
+            "ml_env_builders": 1,
         }
-        (scratch / "inventory" / "hosts.json").write_text(json.dumps({"sglang_hosts": {"hosts": hosts}}))
-        (scratch / "ansible.cfg").write_text("[defaults]\n")
-        done = ansible_runner.run(
-            private_data_dir=str(scratch),
-            playbook=str(PLAYBOOK),
-            envvars={
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-                "ANSIBLE_CONFIG": str(scratch / "ansible.cfg"),
-                "ANSIBLE_NOCOLOR": "1",
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            },
-            cmdline=options or None,
-            quiet=True,
-        )
-        return Play(done.rc == 0, done.stdout.read(), done.stats or {})
 
     def environment(self, name: str) -> Path:
         (found,) = self.host(name).glob("envs/sglang-*")
@@ -134,16 +92,6 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
     yield Fleet(tmp_path)
 
 
-def ports_of(output: str) -> set[int]:
-    return {int(port) for port in re.findall(r"http://127\.0\.0\.1:(\d+)", output)}
-
-
-def tokens_in(output: str) -> list[str]:
-    """What looks like the token of a transfer."""
-    words = re.findall(r"\b[A-Za-z0-9]{40}\b", output)
-    return [word for word in words if not re.fullmatch("[0-9a-f]{40}", word)]
-
-
 def test_one_builds_the_others_copy_and_nothing_is_left_behind(fleet: Fleet) -> None:
     # b cannot serve: whoever is paired with it goes to another peer in a later round.
     fleet.variables["b"]["ml_env_peer_address"] = "192.0.2.77"
@@ -156,9 +104,9 @@ def test_one_builds_the_others_copy_and_nothing_is_left_behind(fleet: Fleet) -> 
     assert len({marker["path"] for marker in markers.values()}) == 1
     assert not list(fleet.folder.glob("host-[bcde]/tools/uv*")), "no host but the builder needs uv"
     assert not list(fleet.folder.glob("host-*/envs/.partial-*"))
-    assert ports_of(first.output)
-    assert Proc().listeners(sorted(ports_of(first.output))) == []
-    assert tokens_in(first.output) == []
+    assert first.ports
+    assert Proc().listeners(sorted(first.ports)) == []
+    assert first.secrets == []
 
     second = fleet.play()
     assert second.ok, second.output
@@ -199,6 +147,36 @@ def test_a_builder_that_fails_is_said_once_and_another_one_outlives_it(fleet: Fl
     assert not served.ok, "the builder itself has failed"
     built = [name for name in NAMES if list(fleet.host(name).glob("envs/sglang-*/.complete.json"))]
     assert built == ["b", "c", "d", "e"]
+
+
+@pytest.mark.full
+def test_one_disk_is_enough_for_a_fleet(fleet: Fleet) -> None:
+    """The builder alone has the bundle, and no host has an index or a wheelhouse."""
+    disk = fleet.folder / "disk"
+    shutil.copytree(fleet.wheels, disk / "wheels")
+    (disk / "locks").mkdir()
+    shutil.copy(fleet.lock, disk / "locks")
+    minor = subprocess.run(["/usr/bin/python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
+    write_list_of_wheels(disk, minor.stdout.strip())
+    settings = {"ml_env_wheelhouse": "", "ml_env_index_url": "http://127.0.0.1:9", "ml_env_bundle": "/nowhere/on/this/machine"}
+    fleet.variables["a"]["ml_env_bundle"] = str(disk)
+
+    (wheel,) = (disk / "wheels").glob("torch-*.whl")
+    whole = wheel.read_bytes()
+    wheel.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    refused = fleet.play(**settings)
+    assert not refused.ok
+    assert wheel.name in refused.output
+    assert not list(fleet.folder.glob("host-*/envs/*/.complete.json"))
+
+    wheel.write_bytes(whole)
+    served = fleet.play(**settings)
+    assert served.ok, served.output
+    assert fleet.builders() == ["a"]
+    disk.rename(fleet.folder / "unmounted")
+    again = fleet.play(**settings)
+    assert again.ok, again.output
+    assert again.changed == 0
 
 
 @pytest.mark.full

@@ -4,83 +4,39 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 from ansible_collections.inference.sglang.plugins.module_utils._listeners import Proc
 
 from tests.support.hub.mockhub import Hub
+from tests.support.local_fleet import NAMES, LocalFleet
 from tests.support.snapshot_lab import REPO, SHARDS, WANTED, make_model, running_hub, sent_bytes
 
-ROOT = Path(__file__).resolve().parents[2]
-PLAYBOOK = Path(__file__).resolve().parent / "model_shards" / "play.yml"
-NAMES = ("a", "b", "c", "d", "e")
 
-
-@dataclass
-class Play:
-    ok: bool
-    output: str
-    changed: int
-    stats: dict[str, dict[str, int]]
-
-
-class Fleet:
-    """Hosts over the local connection, each with its own place for models."""
+class Fleet(LocalFleet):
+    """Each host has its own place for models."""
 
     def __init__(self, folder: Path, hub: Hub, tools: Path) -> None:
-        self.folder, self.hub, self.tools = folder, hub, tools
-        self.variables: dict[str, dict[str, Any]] = {name: {} for name in NAMES}
+        super().__init__(folder, "model_shards/play.yml")
+        self.hub, self.tools = hub, tools
 
-    def root(self, name: str) -> Path:
-        return self.folder / f"host-{name}"
+    def settings(self, name: str) -> dict[str, Any]:
+        return {
+            "model_shards_root": str(self.host(name)),
+            "model_shards_tools": str(self.tools),
+            "model_shards_repo": REPO,
+            "model_shards_endpoint": self.hub.url,
+            "model_shards_retries": 1,
+            "model_shards_seeds": 1,
+        }
 
     def published(self, name: str) -> list[Path]:
-        return sorted(path for path in self.root(name).glob("acme--tiny/[0-9a-f]*") if path.is_dir())
-
-    def play(self, options: str = "", **variables: Any) -> Play:
-        scratch = self.folder / f"runner-{len(list(self.folder.glob('runner-*')))}"
-        (scratch / "inventory").mkdir(parents=True)
-        hosts = {
-            name: {
-                "ansible_connection": "local",
-                "ansible_host": "127.0.0.1",
-                "ansible_python_interpreter": "/usr/bin/python3",
-                "model_shards_root": str(self.root(name)),
-                "model_shards_tools": str(self.tools),
-                "model_shards_repo": REPO,
-                "model_shards_endpoint": self.hub.url,
-                "model_shards_retries": 1,
-                "model_shards_seeds": 1,
-                **variables,
-                **own,
-            }
-            for name, own in self.variables.items()
-        }
-        (scratch / "inventory" / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
-        (scratch / "ansible.cfg").write_text("[defaults]\n")
-        done = ansible_runner.run(
-            private_data_dir=str(scratch),
-            playbook=str(PLAYBOOK),
-            envvars={
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-                "ANSIBLE_CONFIG": str(scratch / "ansible.cfg"),
-                "ANSIBLE_NOCOLOR": "1",
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            },
-            cmdline=options or None,
-            quiet=True,
-        )
-        stats = done.stats or {}
-        return Play(done.rc == 0, done.stdout.read(), sum(stats.get("changed", {}).values()), stats)
+        return sorted(path for path in self.host(name).glob("acme--tiny/[0-9a-f]*") if path.is_dir())
 
     def assert_whole(self, source: Path) -> None:
         """Every host has the same one revision, byte for byte."""
@@ -112,17 +68,6 @@ def size_of(source: Path) -> int:
     return sum((source / name).stat().st_size for name in WANTED)
 
 
-def ports_of(output: str) -> list[int]:
-    """Of the servers that a run has told about."""
-    return [int(port) for port in re.findall(r"http://127\.0\.0\.1:(\d+)", output)]
-
-
-def tokens_in(output: str) -> list[str]:
-    """What looks like the token of a transfer; commits have its length, and only hexadecimal digits."""
-    words = re.findall(r"\b[A-Za-z0-9]{40}\b", output)
-    return [word for word in words if not re.fullmatch("[0-9a-f]{40}", word)]
-
-
 def test_the_hub_is_asked_once_and_nothing_is_left_behind(fleet: Fleet, source: Path) -> None:
     # b cannot serve: whoever is paired with it goes to another peer in a later round.
     fleet.variables["b"]["model_shards_peer_address"] = "192.0.2.77"
@@ -131,10 +76,10 @@ def test_the_hub_is_asked_once_and_nothing_is_left_behind(fleet: Fleet, source: 
     fleet.assert_whole(source)
     assert first.stats["rescued"]["b"] > 0
     assert sent_bytes(fleet.hub) == size_of(source)
-    peers = set(ports_of(first.output)) - {fleet.hub.server_address[1]}
+    peers = first.ports - {fleet.hub.server_address[1]}
     assert peers
     assert Proc().listeners(sorted(peers)) == []
-    assert tokens_in(first.output) == []
+    assert first.secrets == []
 
     fleet.hub.log.clear()
     second = fleet.play()
@@ -176,6 +121,21 @@ def test_a_branch_that_moves_moves_for_all(fleet: Fleet, source: Path) -> None:
 
 
 @pytest.mark.full
+def test_seeds_that_asked_before_and_after_a_branch_moved_end_at_one_commit(fleet: Fleet, tmp_path: Path) -> None:
+    (make_model(tmp_path / "moved" / REPO) / "merges.txt").write_text("c d\n")
+    with running_hub(tmp_path / "moved") as moved:
+        fleet.variables["b"]["model_shards_endpoint"] = moved.url
+        play = fleet.play(model_shards_seeds=2)
+        assert play.ok, play.output
+        (first,) = fleet.published("a")
+        assert set(re.findall(r'"revision": "([0-9a-f]{40})"', play.output)) == {first.name}, "what the other roles are told"
+        assert all(first.name in {path.name for path in fleet.published(name)} for name in NAMES)
+        again = fleet.play(model_shards_seeds=2)
+        assert again.ok, again.output
+        assert again.changed == 0
+
+
+@pytest.mark.full
 def test_a_seed_that_fails_is_said_once_and_another_seed_outlives_it(fleet: Fleet, source: Path) -> None:
     fleet.variables["a"]["model_shards_endpoint"] = "http://127.0.0.1:9"
     refused = fleet.play()
@@ -193,4 +153,4 @@ def test_a_check_run_says_what_each_host_would_fetch(fleet: Fleet) -> None:
     predicted = fleet.play("--check")
     assert predicted.ok, predicted.output
     assert predicted.changed >= len(NAMES)
-    assert all(not fleet.root(name).exists() for name in NAMES)
+    assert all(not fleet.host(name).exists() for name in NAMES)

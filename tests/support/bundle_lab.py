@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,10 +25,19 @@ UV = Path(sys.executable).parent / "uv"
 def write_list(bundle: Path, manifest: Path, python: str = "3.11", sglang: str = "0.5.11") -> Bundle:
     """``bundle.json`` of what lies in the directory."""
     record = load(manifest.read_text(), str(manifest))
+    return _write(bundle, Bundle(sglang, python, "linux-x86_64", record.repo, record.revision, record.requested, ()))
+
+
+def write_list_of_wheels(bundle: Path, python: str) -> Bundle:
+    """The same for one whose model nobody asks for."""
+    return _write(bundle, Bundle("0.5.11", python, "linux-x86_64", "acme/tiny", "0" * 40, "main", ()))
+
+
+def _write(bundle: Path, about: Bundle) -> Bundle:
     paths = sorted(path for path in bundle.rglob("*") if path.is_file())
     names = [path for path in paths if not path.name.startswith((".", "refs.json", "bundle.json"))]
     files = tuple(BundleFile(str(path.relative_to(bundle)), path.stat().st_size, sha256(path), "test") for path in names)
-    made = Bundle(sglang, python, "linux-x86_64", record.repo, record.revision, record.requested, files)
+    made = replace(about, files=files)
     (bundle / "bundle.json").write_text(dump(made))
     return made
 

@@ -25,7 +25,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._job import (
     split_progress,
     vanished_error,
 )
-from ansible_collections.inference.sglang.plugins.module_utils._progress import Progress
+from ansible_collections.inference.sglang.plugins.module_utils._progress import MINIMUM_INTERVAL, Progress
 from ansible_collections.inference.sglang.plugins.modules import job_status
 from ansible_collections.inference.sglang.plugins.plugin_utils import _long_running
 from hypothesis import given
@@ -60,6 +60,32 @@ def test_progress_is_read_in_any_pieces_without_losing_or_doubling_a_line(
     first, used = split_progress(data[:cut])
     rest, _used = split_progress(data[used:])
     assert [line["text"] for line in first + rest] == texts
+
+
+@given(st.lists(st.tuples(st.sampled_from(["fetch", "retry"]), st.floats(0, 9)), min_size=1))
+def test_fifty_hosts_are_heard_and_do_not_flood(tmp_path_factory: pytest.TempPathFactory, told: list[tuple[str, float]]) -> None:
+    """Whoever has something to say at least every nine seconds is shown at least so often, whatever happens in between."""
+    now, times = 100.0, []
+    path = tmp_path_factory.mktemp("progress") / "file"
+    progress = Progress(str(path), clock=lambda: now)
+    for phase, pause in told:
+        now += pause
+        progress.report("look", "on a timer")
+        progress.report(phase, "an event")
+        lines = split_progress(path.read_bytes())[0]
+        times += [now] * (len(lines) - len(times))
+    ends = [100.0, *times, now]
+    assert all(late - early <= 9 + MINIMUM_INTERVAL for early, late in zip(ends, ends[1:]))
+    assert len(times) <= 3 * (1 + (now - 100.0) / MINIMUM_INTERVAL), "each of the three phases once in an interval"
+
+
+def test_a_clock_that_is_set_back_silences_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = iter((0.0, 10.0))
+    progress = Progress(str(tmp_path / "file"), clock=lambda: next(steps))
+    for wall in (2e9, 1e9):
+        monkeypatch.setattr(time, "time", lambda wall=wall: wall)
+        progress.report("fetch", "going on")
+    assert [line["time"] for line in split_progress((tmp_path / "file").read_bytes())[0]] == [2e9, 1e9]
 
 
 @given(text=st.text())

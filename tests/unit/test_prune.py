@@ -209,6 +209,62 @@ def test_downloads_go_when_a_later_model_was_proven_after_them(host: PruneHost) 
     assert (alive / ".parts/model.part").exists()
 
 
+HOLD = """
+import fcntl, sys
+lock = open(sys.argv[1], "r+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+lock.write("process 42")
+lock.flush()
+print(flush=True)
+input()
+"""
+
+
+def hold(lock: Path) -> subprocess.Popen[str]:
+    """Another run that has the lock until it is told something."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    return holder
+
+
+def half_copied(host: PruneHost, digest: str, lock: bool = True) -> Path:
+    """What a killed copy leaves; its files have the builder's times, which may lie in this host's future."""
+    path = host.envs / f".partial-sglang-0.5.11-{digest}"
+    (path / "lib").mkdir(parents=True)
+    (path / "lib/module.py").write_text("half")
+    os.utime(path / "lib/module.py", (4_000_000_000, 4_000_000_000))
+    if lock:
+        (host.envs / f".sglang-0.5.11-{digest}.lock").touch()
+    return path
+
+
+def later(path: Path, than: Path) -> None:
+    """Change a file until the file system's clock has gone on."""
+    while path.stat().st_ctime_ns <= than.stat().st_ctime_ns:
+        path.chmod(0o644)
+
+
+@needs_root
+def test_copies_go_when_a_later_environment_was_finished_after_them(host: PruneHost) -> None:
+    abandoned, busy, foreign = (half_copied(host, digest * 12, lock=digest != "c") for digest in "abc")
+    finished = host.environment(1) / ".complete.json"
+    later(finished, foreign / "lib/module.py")
+    alive = half_copied(host, "d" * 12)
+    later(alive / "lib/module.py", finished)
+    holder = hold(host.envs / f".{busy.name.partition('-')[2]}.lock")
+    try:
+        done = host.prune("environments")
+        assert pruned(done) == [str(abandoned)]
+        assert reasons(done)[str(alive)] == "a copy that the next run continues"
+        assert reasons(done)[str(busy)] == "another run works on it: process 42"
+        assert reasons(done)[str(foreign)].startswith("not ours: ")
+    finally:
+        holder.communicate("\n")
+    assert not list(host.envs.glob(".trash-*"))
+    assert pruned(host.prune("environments", check_mode=True)) == [str(busy)]
+
+
 @needs_root
 def test_what_is_not_ours_is_named_and_left(host: PruneHost) -> None:
     for number in (20, 21):
@@ -295,26 +351,13 @@ def test_nothing_goes_while_another_run_changes_an_instance(host: PruneHost) -> 
     assert list((host.folder / "instances/default").iterdir()) == [host.folder / "instances/default/accepted.json"], "no lease is left"
 
 
-HOLD = """
-import fcntl, sys
-lock = open(sys.argv[1], "r+")
-fcntl.flock(lock, fcntl.LOCK_EX)
-lock.write("process 42")
-lock.flush()
-print(flush=True)
-input()
-"""
-
-
 @needs_root
 @pytest.mark.parametrize("kind", ["models", "environments"])
 def test_what_another_run_works_on_stays_and_the_rest_goes(host: PruneHost, kind: str) -> None:
     made: list[Path] = [(host.model if kind == "models" else host.environment)(number) for number in (1, 2, 3)]
     old = made[0] if kind == "environments" else host.model(1, "acme/other")
     lock = old.parent / (".lock" if kind == "models" else f".{old.name}.lock")
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout is not None
-    holder.stdout.readline()
+    holder = hold(lock)
     try:
         done = host.prune(kind)
         assert reasons(done)[str(old)] == "another run works on it: process 42"

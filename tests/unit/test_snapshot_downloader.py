@@ -178,12 +178,26 @@ def test_xet_that_works_costs_no_http_request(tmp_path: Path) -> None:
     assert server.asked == []
 
 
+MINUTE = "Thu, 01 Jan 1970 00:01:00 GMT"
+
+
 @pytest.mark.parametrize(
-    ("value", "seconds"),
-    [(None, None), ("", None), ("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("Thu, 01 Jan 1970 00:01:00 GMT", 50.0)],
+    ("value", "sent", "seconds"),
+    [
+        (None, None, None),
+        ("", MINUTE, None),
+        ("7", MINUTE, 7.0),
+        ("0.5", None, 0.5),
+        ("-3", None, 0.0),
+        ("soon", MINUTE, None),
+        (MINUTE, None, 50.0),
+        (MINUTE, "yesterday", 50.0),
+        (MINUTE, "Thu, 01 Jan 1970 00:00:58 GMT", 2.0),
+        (MINUTE, "Fri, 01 Jan 2100 00:00:00 GMT", 0.0),
+    ],
 )
-def test_retry_after_is_seconds_or_a_date(value: Any, seconds: Any) -> None:
-    assert downloader.parse_retry_after(value, now=10.0) == seconds
+def test_retry_after_is_seconds_or_a_date_by_the_hubs_clock(value: Any, sent: Any, seconds: Any) -> None:
+    assert downloader.parse_retry_after(value, sent, now=10.0) == seconds
 
 
 @given(st.integers(1, 60), st.floats(0.01, 10), st.one_of(st.none(), st.floats(0, 1e6)))

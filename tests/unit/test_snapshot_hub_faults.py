@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
 import os
 import random
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -91,6 +94,26 @@ def test_a_rate_limit_is_waited_out_by_all_workers(hub: Hub, source: Path, tmp_p
     times = [line["t"] for line in file_requests(hub)]
     limited = next(line["t"] for line in file_requests(hub) if line["status"] == 429)
     assert all(time - limited >= 0.99 for time in times if time > limited)
+
+
+YEAR = 365 * 86400
+
+
+@pytest.mark.parametrize("skew", [-YEAR, YEAR])
+def test_a_hub_whose_clock_is_another_years_is_understood(skew: int, source: Path, tmp_path: Path) -> None:
+    class Skewed(Handler):
+        def date_time_string(self, timestamp: Optional[float] = None) -> str:
+            return super().date_time_string(time.time() + skew)
+
+    with running_hub(tmp_path / "hub", _with_handler(Skewed)) as hub:
+        again = email.utils.formatdate(time.time() + skew + 500, usegmt=True)
+        hub.faults.append({"match": SHARDS[0], "kind": "status", "status": 429, "retry_after": again})
+        with pytest.raises(SglangError) as caught:
+            snapshot(hub, tmp_path / "models", retries=0)
+        # By this host's clock it would be no wait, or a year.
+        assert re.search(r"asks to wait ([1-4]\d\d|500) s", f"{caught.value}"), caught.value
+        assert_published(snapshot(hub, tmp_path / "models"), source)
+        assert not snapshot(hub, tmp_path / "models").changed
 
 
 def test_a_lasting_rate_limit_names_the_wait(hub: Hub, tmp_path: Path) -> None:
