@@ -281,6 +281,33 @@ def test_an_unknown_fault_is_refused(start: Any) -> None:
     assert "no stage 'nowhere'" in run.text()
 
 
+def test_a_stream_takes_its_time_and_counts_as_load(start: Any) -> None:
+    run = start(STANDIN_TOKEN_SECONDS="0.02")
+    assert run.gate().verdict == "ready"
+    assert running(run) == 0
+    connection = http.client.HTTPConnection("127.0.0.1", run.port, timeout=20)
+    body = json.dumps({"messages": [{"role": "user", "content": "x"}], "stream": True, "max_tokens": 40, "ignore_eos": True})
+    began = time.monotonic()
+    connection.request("POST", "/v1/chat/completions", body, {"Authorization": f"Bearer {KEY}"})
+    response = connection.getresponse()
+    first = response.readline()
+    assert running(run) == 1
+    lines = [line for line in [first, *response.read().splitlines(keepends=True)] if line.strip()]
+    assert time.monotonic() - began >= 40 * 0.02
+    assert len(lines) == 40 + 2
+    assert json.loads(lines[-2][6:])["choices"][0]["finish_reason"] == "length"
+    assert lines[-1] == b"data: [DONE]\n"
+    deadline = time.monotonic() + 10
+    while running(run) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert running(run) == 0
+
+
+def running(run: Run) -> int:
+    """By the engine's own figures."""
+    return sum(rank["num_running_reqs"] + rank["num_waiting_reqs"] for rank in json.loads(run.get("/v1/loads")[1])["loads"])
+
+
 @pytest.mark.parametrize(
     ("part", "whole"),
     [

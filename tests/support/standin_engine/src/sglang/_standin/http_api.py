@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_args: object) -> None:
-        """Access lines are written by ``send`` in the engine's form."""
+        """Access lines are written by ``note`` in the engine's form."""
 
     def send(self, status: int, body: bytes = b"", kind: str = "application/json") -> None:
         """A whole answer, and its line in the log."""
@@ -65,6 +65,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        self.note(status)
+
+    def note(self, status: int) -> None:
+        """The request's line in the log."""
         host, port = self.client_address[:2]
         self.state.log(f'INFO:     {host}:{port} - "{self.command} {self.path} HTTP/1.1" {status} {self.responses.get(status, ("",))[0]}')
 
@@ -93,6 +97,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "sglang", "max_model_len": 262144}]})
         elif path in ("/model_info", "/get_model_info"):
             self.send_json({"model_path": args.model_path, "tokenizer_path": args.model_path, "is_generation": True})
+        elif path == "/v1/loads":
+            self.send_json(self.loads())
         elif path in ("/server_info", "/get_server_info"):
             # The keys too, as the engine does.
             self.send_json({**vars(args), "version": __version__, "internal_states": [self.figures()]})
@@ -103,6 +109,28 @@ class Handler(BaseHTTPRequestHandler):
             self.send(200, ("\n".join(lines) + "\n").encode(), "text/plain")
         else:
             self.send_json({"detail": "Not Found"}, 404)
+
+    def loads(self) -> dict[str, Any]:
+        """As 0.5.11 answers with ``include=core``; what it knows nothing of is nought."""
+        limit = self.state.args.max_running_requests or 6
+        running = min(self.state.in_flight, limit)
+        waiting = self.state.in_flight - running
+        rank = {
+            "dp_rank": 0,
+            "num_running_reqs": running,
+            "num_waiting_reqs": waiting,
+            "num_used_tokens": 0,
+            "num_total_tokens": 0,
+            "max_total_num_tokens": 0,
+            "token_usage": 0.0,
+            "gen_throughput": 0.0,
+            "cache_hit_rate": 0.0,
+            "utilization": 0.0,
+            "max_running_requests": limit,
+            "num_total_reqs": running + waiting,
+        }
+        aggregate = {"total_running_reqs": running, "total_waiting_reqs": waiting, "total_reqs": running + waiting}
+        return {"timestamp": "", "version": __version__, "dp_rank_count": 1, "loads": [rank], "aggregate": aggregate}
 
     def figures(self) -> dict[str, Any]:
         """Of /server_info's internal_states."""
@@ -139,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path != "/v1/chat/completions":
             self.send_json({"object": "text_completion", "choices": [{"index": 0, "text": text, "finish_reason": "length"}], "text": text})
         elif payload.get("stream"):
-            self.stream(text)
+            self.stream(text, payload)
         else:
             message: dict[str, Any] = {"role": "assistant", "content": text, "reasoning_content": None, "tool_calls": None}
             finish = "stop"
@@ -158,13 +186,34 @@ class Handler(BaseHTTPRequestHandler):
                 {"id": "standin", "object": "chat.completion", "model": payload.get("model"), "choices": [choice], "usage": usage}
             )
 
-    def stream(self, text: str) -> None:
-        """Server-sent events, a word each."""
-        words = re.findall(r"\S+\s*", text) or [text]
-        chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]} for word in words]
-        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-        body = "".join(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-        self.send(200, body.encode("utf-8", "surrogateescape"), "text/event-stream")
+    def stream(self, text: str, payload: dict[str, Any]) -> None:
+        """Server-sent events, a word each, in their time; with ``ignore_eos`` as many as ``max_tokens`` says."""
+        words, finish = re.findall(r"\S+\s*", text) or [text], "stop"
+        if payload.get("ignore_eos"):
+            words, finish = [words[i % len(words)] for i in range(int(payload.get("max_tokens") or 16))], "length"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.note(200)
+        try:
+            for word in words:
+                time.sleep(self.state.settings.token_seconds)
+                self.event({"choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]})
+            self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+            self.chunk(b"data: [DONE]\n\n")
+            self.chunk(b"")
+        except OSError:
+            # The client has gone: the engine ends the request, too.
+            self.close_connection = True
+
+    def event(self, document: dict[str, Any]) -> None:
+        """One server-sent event."""
+        self.chunk(b"data: " + json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n\n")
+
+    def chunk(self, data: bytes) -> None:
+        """A piece of an answer whose length nobody knows yet; nothing ends it."""
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def trickle(self) -> None:
         """An answer that never ends."""

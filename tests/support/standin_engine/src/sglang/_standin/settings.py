@@ -43,6 +43,7 @@ class Settings:
     answer: str = ""
     accept_length: float = 2.7
     delay: float = 0.0
+    token_seconds: float = 0.0
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -64,6 +65,7 @@ class Settings:
             answer=environment.get("STANDIN_ANSWER", ""),
             accept_length=float(environment.get("STANDIN_ACCEPT_LENGTH") or 2.7),
             delay=float(environment.get("STANDIN_DELAY") or 0),
+            token_seconds=float(environment.get("STANDIN_TOKEN_SECONDS") or 0),
         )
 
     def lines(self) -> list[str]:
