@@ -190,7 +190,10 @@ class Handler(BaseHTTPRequestHandler):
         """Server-sent events, a word each, in their time; with ``ignore_eos`` as many as ``max_tokens`` says."""
         words, finish = re.findall(r"\S+\s*", text) or [text], "stop"
         if payload.get("ignore_eos"):
-            words, finish = [words[i % len(words)] for i in range(int(payload.get("max_tokens") or 16))], "length"
+            words, finish = (
+                [words[i % len(words)] for i in range(int(payload.get("max_completion_tokens") or payload.get("max_tokens") or 16))],
+                "length",
+            )
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("Transfer-Encoding", "chunked")
