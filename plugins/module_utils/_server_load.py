@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many requests a server has in flight, by its own ``/v1/loads``. Pure.
 
-Shape (SGLang 0.5.9 to 0.5.23, srt/entrypoints/v1_loads.py): {"loads": [{"num_running_reqs": int, "num_waiting_reqs": int, …}]}, one each
-of the data-parallel ranks. The sums under "aggregate" are gone since 0.5.14. A prompt that is read in pieces stands in neither for a moment,
+Shape (SGLang 0.5.9 to 0.5.23, srt/entrypoints/v1_loads.py): {"loads": [{"num_running_reqs": int, "num_waiting_reqs": int, …}]}, one
+each data-parallel rank. The sums under "aggregate" are gone since 0.5.14. A prompt that is read in pieces stands in neither for a while,
 and the last words of an answer may still be on their way when its request is counted out: hence more than one look.
 """
 

@@ -31,7 +31,7 @@ def blocks_of(lock: Path) -> dict[tuple[str, str], set[str]]:
 
 
 def test_there_are_locks() -> None:
-    assert {path.name for path in LOCKS} >= {"sglang-0.5.11.txt", "sglang-0.5.23.txt", "uv.txt", "huggingface-hub.txt"}
+    assert {path.name for path in LOCKS} >= {"sglang-0.5.11.txt", "sglang-0.5.23.txt", "uv.txt", "huggingface-hub.txt", "router.txt"}
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)

@@ -17,6 +17,7 @@ import fcntl
 import json
 import os
 import resource
+import signal
 import sys
 import time
 import urllib.request
@@ -129,6 +130,8 @@ def main(argv: list[str]) -> None:
     if runtime:
         # What runs, for the role to compare with what it wants.
         Path(runtime, "release").write_text(record["release"] + "\n", encoding="utf-8")
+    # Nobody waits for the child: the router's own code knows nothing of it.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     parent = os.getpid()
     if os.fork() == 0:
         Restorer(record_file.parent, record["url"], key).run(parent)
