@@ -49,7 +49,8 @@ RETURN = r"""
 instances:
   description:
     - One dictionary for each instance, with C(instance), C(unit), C(deployed), C(active), C(restarts), C(since), C(release), C(sglang),
-      C(model), C(revision), C(accepted_at), C(probe) (figures of the last proof), C(url), C(answers), C(answer_seconds) and C(notes).
+      C(model), C(revision), C(accepted_at), C(probe) (figures of the last proof), C(rollout) (the record of the last
+      one) and C(out) (of its balancer), C(url), C(answers), C(answer_seconds) and C(notes).
   type: list
   elements: dict
   returned: always
