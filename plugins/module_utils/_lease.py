@@ -66,10 +66,10 @@ def may_take(current: Optional[Lease], run: Run, now: float, gone: Optional[Run]
     return current is None or current.run in (run, gone) or now >= current.until or now < current.since - 86400
 
 
-def refusal(lease: Lease, path: str) -> SglangError:
+def refusal(lease: Lease, path: str, what: str = "this instance") -> SglangError:
     """Why this run must wait."""
     return SglangError(
-        "another run is changing this instance",
+        f"another run is changing {what}",
         found=f"{lease.run.describe()}, since {utc(lease.since)}",
         wanted="one change at a time",
         next_step=f"wait for that run; if it was killed, the same controller can go on at once, another one from {utc(lease.until)}, "

@@ -24,6 +24,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._log_file import 
 from ansible_collections.inference.sglang.plugins.module_utils._model_files import read_drafter_config, read_model
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, Wanted, difference, instance_directory
 from ansible_collections.inference.sglang.plugins.module_utils._release_changes import Kept, release_changes
+from ansible_collections.inference.sglang.plugins.module_utils._rollout_record import read_rollout
 from ansible_collections.inference.sglang.plugins.module_utils._server_plan import (
     HostPlaces,
     ServerWishes,
@@ -34,6 +35,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._server_plan impo
     with_served_name,
 )
 from ansible_collections.inference.sglang.plugins.module_utils._server_variables import option_faults
+from ansible_collections.inference.sglang.plugins.module_utils._staged import staged_environment, staged_model
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import file_sha256
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
@@ -110,8 +112,30 @@ class HostPlanner:
         self.home = instance_directory(self.params["root"], self.params["instance"])
         self.sources: dict[str, str] = {}
         self.missing: list[str] = []
+        self.unstaged: list[str] = []
 
     # ----- gathering -----
+    def staged(self) -> None:
+        """What the roles before this one would hand on, where the caller says what they would look for instead of running them."""
+        params = self.params
+        environment, model = params.get("wanted_environment"), params.get("wanted_model")
+        if environment:
+            found = staged_environment(environment)
+            self.unstaged += found.faults
+            params["environment_digest"] = found.digest
+            if environment["used"] and found.path:
+                params["environment_path"] = found.path
+        if model:
+            found = staged_model(model)
+            self.unstaged += found.faults
+            params.update(model_revision=found.revision, model_manifest=found.manifest or None)
+            if model["used"] and found.path:
+                params["model_path"] = found.path
+                params["origins"] = {**params["origins"], "model_path": "the role model_shards"}
+            if model["named"] and found.repo:
+                params["served_model_name"] = found.repo
+                params["origins"] = {**params["origins"], "served_model_name": "the role model_shards"}
+
     def recall(self) -> None:
         """For a plan without the roles before it: what they made the last time is known from the stamp."""
         params = self.params
@@ -206,6 +230,13 @@ class HostPlanner:
             return False
         return True
 
+    def active(self) -> bool:
+        """Whether the instance's unit runs; a machine without systemd has none."""
+        try:
+            return live_unit.view_unit(self.unit, self.run).active == "active"
+        except OSError:
+            return False
+
     def key_changes(self, wishes: ServerWishes) -> bool:
         """Whether the key on the host is another one than the wanted."""
         return bool(wishes.key_file) and file_sha256(wishes.key_file) != self.params["api_key_sha256"]
@@ -257,15 +288,21 @@ class HostPlanner:
     def result(self) -> dict[str, Any]:
         """Everything in order; each refusal is an SglangError."""
         lenient = self.check_mode or not self.params["require_complete"]
+        self.staged()
         self.recall()
         wishes = self.wishes()
         accepted = files.read_stamp(self.home, files.ACCEPTED_FILE)
         environment, model = self.environment(), self.model()
+        rollout = read_rollout(self.home)
         result: dict[str, Any] = {
             "changed": False,
             "planned": model is not None,
             "complete": False,
             "missing": self.missing,
+            "unstaged": self.unstaged,
+            "rollout": rollout.shown(),
+            "out": rollout.out,
+            "active": self.active(),
             "sources": self.sources,
             "accepted": dict(accepted.__dict__) if accepted else None,
             "port_holders": live_unit.port_holders(self.params["port"], self.unit, Proc(), self.run),

@@ -17,6 +17,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._plain import as_
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient, TooSlow, Unreachable
 from ansible_collections.inference.sglang.plugins.module_utils._regular_files import read_record
 from ansible_collections.inference.sglang.plugins.module_utils._release import Stamp, instance_directory
+from ansible_collections.inference.sglang.plugins.module_utils._rollout_record import read_rollout
 from ansible_collections.inference.sglang.plugins.module_utils._text_files import read_text
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
@@ -52,6 +53,7 @@ def view_instance(root: str, instance: str, run: RunCommand, timeout: float) -> 
         "deployed": stamp is not None,
         **state,
         **_of_stamp(stamp, record),
+        **_rollout(home, notes),
         "answers": "",
         "watch": _watch(home, notes),
         "notes": notes,
@@ -86,6 +88,16 @@ def _accepted(home: str, notes: list[str]) -> tuple[Optional[Stamp], dict[str, A
     except SglangError as error:
         notes.append(f"{error.wrong}: {error.found}")
         return stamp, {}
+
+
+def _rollout(home: str, notes: list[str]) -> dict[str, Any]:
+    """How far the last rollout came here."""
+    try:
+        record = read_rollout(home)
+    except (SglangError, OSError) as error:
+        notes.append(f"{error.wrong}: {error.found}" if isinstance(error, SglangError) else f"rollout.json: {error.strerror}")
+        return {"rollout": {}, "out": False}
+    return {"rollout": record.shown() if record.phase else {}, "out": record.out}
 
 
 def _of_stamp(stamp: Optional[Stamp], record: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 LIVE = ("host", "instance", "unit", "restarts", "since", "answers", "plan")
 ACCEPTED = ("host", "instance", "release", "SGLang", "model", "revision", "accepted", "accept length", "tokens/s")
+ROLLOUT = ("host", "instance", "rollout", "phase", "when", "in its balancer", "verdict")
 
 
 def status_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -20,6 +21,9 @@ def status_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = _table(LIVE, [[*name, *_live(row)] for name, row in zip(names, rows)])
     if deployed:
         lines += ["", *_table(ACCEPTED, [[*name, *_accepted(row)] for name, row in deployed])]
+    rolled = [(name, row, row["rollout"]) for name, row in zip(names, rows) if (row.get("rollout") or {}).get("phase")]
+    if rolled:
+        lines += ["", *_table(ROLLOUT, [[*name, *_rollout(row, record)] for name, row, record in rolled])]
     notes = [f"{host} {instance}".strip() + f": {note}" for (host, instance), row in zip(names, rows) for note in row.get("notes") or []]
     return lines + ([""] if notes else []) + notes
 
@@ -40,6 +44,12 @@ def _accepted(row: Mapping[str, Any]) -> list[Any]:
         probe.get("accept_length"),
         probe.get("tokens_per_second"),
     ]
+
+
+def _rollout(row: Mapping[str, Any], record: Mapping[str, Any]) -> list[Any]:
+    words = [str(record.get("code") or ""), str(record.get("verdict") or "")]
+    back = "no" if row.get("out") else "yes"
+    return [record.get("rollout"), record.get("phase"), _moment(record.get("at")), back, ": ".join(word for word in words if word)]
 
 
 def _moment(text: Any) -> str:

@@ -78,6 +78,35 @@ options:
     description: Which variable gave O(model_path) and O(served_model_name), by the option's name, for the plan's reasons.
     type: dict
     default: {}
+  wanted_environment:
+    description:
+      - What the role ml_env is asked for. Given, the module looks for that environment itself (its marker, and the link to it) and
+        plans with it, instead of with what that role handed on. What keeps the role from having nothing to do is RV(unstaged).
+    type: dict
+    suboptions:
+      name: {description: "The environments' name without its digest.", type: str, required: true}
+      root: {description: Where environments lie., type: path, required: true}
+      link: {description: The link to the current one., type: path, default: ""}
+      lock: {description: Where the role puts the lock on the host., type: path, required: true}
+      lock_sha256: {description: SHA-256 of the lock on the controller., type: str, required: true}
+      python: {description: The interpreter that it is built with., type: path, required: true}
+      adopt: {description: Whether an environment of others is used., type: bool, default: false}
+      release: {description: The SGLang release that it must hold., type: str, default: ""}
+      used: {description: "Whether the server is launched with it, and not with O(environment_path).", type: bool, default: true}
+  wanted_model:
+    description:
+      - What the role model_shards is asked for. Given, the module holds the files there against their manifest by size and time, and
+        plans with the model, instead of with what that role handed on.
+    type: dict
+    suboptions:
+      root: {description: Where models lie., type: path, required: true}
+      repo: {description: The repository., type: str, default: ""}
+      revision: {description: "Its revision; a branch means what it was resolved to on the host.", type: str, required: true}
+      refresh: {description: Whether a branch is to be resolved anew., type: bool, default: false}
+      path: {description: A directory that was adopted., type: path, default: ""}
+      patterns: {description: The files that count., type: list, elements: str, required: true}
+      used: {description: "Whether the server is launched with it, and not with O(model_path).", type: bool, default: true}
+      named: {description: Whether it is served under its repository's name., type: bool, default: true}
   look_at_host:
     description:
       - Off, nothing of the machine that the module runs on is looked at. The plan is made from O(config), O(weights), O(sglang_version)
@@ -195,6 +224,23 @@ missing:
   type: list
   elements: str
   returned: success
+unstaged:
+  description: Why the roles of O(wanted_environment) and O(wanted_model) would have something to do.
+  type: list
+  elements: str
+  returned: when O(look_at_host) is true
+rollout:
+  description: The record of the last rollout, as M(inference.sglang.rollout_record) wrote it; its phase is empty where there is none.
+  type: dict
+  returned: when O(look_at_host) is true
+out:
+  description: Whether that rollout took the server out of its balancer and did not put it back.
+  type: bool
+  returned: when O(look_at_host) is true
+active:
+  description: Whether the instance's unit runs, whoever wrote it.
+  type: bool
+  returned: when O(look_at_host) is true
 plan:
   description: The launch plan, as the filter of the same name returns it.
   type: dict
@@ -261,6 +307,33 @@ def main() -> None:
             "config_source": {"type": "str", "default": ""},
             "weights": {"type": "dict", "default": {}},
             "origins": {"type": "dict", "default": {}},
+            "wanted_environment": {
+                "type": "dict",
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "root": {"type": "path", "required": True},
+                    "link": {"type": "path", "default": ""},
+                    "lock": {"type": "path", "required": True},
+                    "lock_sha256": {"type": "str", "required": True},
+                    "python": {"type": "path", "required": True},
+                    "adopt": {"type": "bool", "default": False},
+                    "release": {"type": "str", "default": ""},
+                    "used": {"type": "bool", "default": True},
+                },
+            },
+            "wanted_model": {
+                "type": "dict",
+                "options": {
+                    "root": {"type": "path", "required": True},
+                    "repo": {"type": "str", "default": ""},
+                    "revision": {"type": "str", "required": True},
+                    "refresh": {"type": "bool", "default": False},
+                    "path": {"type": "path", "default": ""},
+                    "patterns": {"type": "list", "elements": "str", "required": True},
+                    "used": {"type": "bool", "default": True},
+                    "named": {"type": "bool", "default": True},
+                },
+            },
             "look_at_host": {"type": "bool", "default": True},
             "host": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 30000},

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: server_lease
-short_description: Hold an SGLang instance for the one run that changes it
+short_description: Hold an SGLang instance, or a fleet, for the one run that changes it
 version_added: "0.1.0"
 description:
   - Two plays that change one instance at the same time would take each other's server for their own. The lease is the file
     C(<root>/instances/<instance>/lease.json) on the host; a run that finds it held fails with the holder's name.
   - A run that was killed leaves its lease. The next run from the same controller sees that its process is gone and goes on at once;
     other controllers wait until O(seconds) have passed since it was taken.
+  - With O(scope=fleet) it is the file C(<root>/fleet/lease.json) on the one host at which all rollouts of a fleet meet.
   - Taking and giving back are no changes of the server and are not reported as such. In check mode nothing is looked at or written.
 options:
   root:
@@ -24,6 +25,11 @@ options:
     description: The instance's name.
     type: str
     default: default
+  scope:
+    description: What is held.
+    type: str
+    choices: [instance, fleet]
+    default: instance
   state:
     description: Take the lease, or give it back. Giving back a lease that another run holds does nothing.
     type: str
@@ -82,6 +88,7 @@ def main() -> None:
         argument_spec={
             "root": {"type": "path", "default": "/opt/sglang"},
             "instance": {"type": "str", "default": "default"},
+            "scope": {"type": "str", "choices": ["instance", "fleet"], "default": "instance"},
             "state": {"type": "str", "choices": ["held", "free"], "default": "held"},
             "seconds": {"type": "int", "default": 14400},
             "holder": {"type": "dict", "default": {}},
@@ -92,9 +99,10 @@ def main() -> None:
     params = module.params
     if module.check_mode:
         module.exit_json(changed=False)
+    fleet = params["scope"] == "fleet"
     try:
         unit_name(params["instance"])
-        home = instance_directory(params["root"], params["instance"])
+        home = f"{params['root'].rstrip('/')}/fleet" if fleet else instance_directory(params["root"], params["instance"])
         run = run_of(params["holder"])
         if run is None:
             raise SglangError("nobody is named to hold the instance", found="holder: {}", wanted="the action plugin of the same name")
@@ -103,12 +111,13 @@ def main() -> None:
             module.exit_json(changed=False)
         holding = take(home, run, params["seconds"], run_of(params["gone"]))
         if holding is not None:
-            module.fail_json(holder=asdict(holding.run), **refusal(holding, f"{home}/{LEASE_FILE}").as_result())
+            refused = refusal(holding, f"{home}/{LEASE_FILE}", f"this {params['scope']}")
+            module.fail_json(holder=asdict(holding.run), **refused.as_result())
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:
         fault = SglangError(
-            f"The lease of the instance {params['instance']} cannot be written or removed.",
+            f"The lease of the {params['scope']}{'' if fleet else ' ' + params['instance']} cannot be written or removed.",
             found=str(error),
             wanted=f"a writable {params['root']} on a disk that is not full",
             next_step="Mend that on the host and run again; nothing was changed by this step.",

@@ -49,8 +49,9 @@ RETURN = r"""
 instances:
   description:
     - One dictionary for each instance, with C(instance), C(unit), C(deployed), C(active), C(restarts), C(since), C(release), C(sglang),
-      C(model), C(revision), C(accepted_at), C(probe) (figures of the last proof), C(url), C(answers), C(answer_seconds),
-      C(watch) (the last result of the instance's watch, where it has one) and C(notes).
+      C(model), C(revision), C(accepted_at), C(probe) (figures of the last proof), C(watch) (the last result of the instance's watch,
+      where it has one), C(rollout) (the record of the last one) and C(out) (of its balancer), C(url), C(answers), C(answer_seconds)
+      and C(notes).
   type: list
   elements: dict
   returned: always

@@ -33,3 +33,9 @@ def variable_specs(roles: Path = _ROLES) -> dict[str, dict[str, Any]]:
 def known_variables(roles: Path = _ROLES) -> frozenset[str]:
     """The names of all these, and of what roles set."""
     return ROLE_OUTPUTS.union(variable_specs(roles))
+
+
+@cache
+def balancers(roles: Path = _ROLES) -> tuple[str, ...]:
+    """The balancers that the role fleet_rollout has task files for."""
+    return tuple(sorted(path.name for path in (roles / "fleet_rollout/tasks/balancers").iterdir() if path.is_dir()))

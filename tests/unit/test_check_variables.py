@@ -88,7 +88,23 @@ def test_a_playbook_that_looks_refuses_no_variable(playbook: str) -> None:
     assert [role["rolespec_validate"] for role in included] == [False]
 
 
-@pytest.mark.parametrize("playbook", sorted(path.name for path in (ROOT / "playbooks").glob("*.yml") if path.name not in LOOKING))
+# They check the whole fleet at once, in a play of its own before all others.
+FLEET = ["deploy.yml", "rollback.yml"]
+
+
+@pytest.mark.parametrize("playbook", FLEET)
+def test_a_playbook_for_a_fleet_checks_it_before_anything_else(playbook: str) -> None:
+    first, *_others = yaml.safe_load((ROOT / "playbooks" / playbook).read_text())
+    assert "roles" not in first and "pre_tasks" not in first
+    task = first["tasks"][0]
+    assert task["run_once"] is True
+    assert task["inference.sglang.check_fleet"]["hosts"] == "{{ ansible_play_hosts_all }}"
+
+
+OTHERS = sorted(path.name for path in (ROOT / "playbooks").glob("*.yml") if path.name not in (*LOOKING, *FLEET))
+
+
+@pytest.mark.parametrize("playbook", OTHERS)
 def test_every_playbook_checks_before_a_role_does(playbook: str) -> None:
     for play in yaml.safe_load((ROOT / "playbooks" / playbook).read_text()):
         tasks = [*play.get("pre_tasks", []), *play.get("tasks", [])]

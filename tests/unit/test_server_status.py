@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.inference.sglang.plugins.module_utils._rollout_record import advance, read_rollout, utc, write_rollout
 from ansible_collections.inference.sglang.plugins.module_utils._server_status import answers, instances_of, view_instance
 from ansible_collections.inference.sglang.plugins.module_utils._status_table import status_table
 
@@ -174,3 +175,19 @@ def test_the_table_is_aligned_and_holds_what_is_known(tmp_path: Path, server: Se
     assert lines[-1] == "gpu-17.example default: no route to host"
     assert status_table([]) == ["no hosts"]
     assert len(status_table([lost])) == 4
+
+
+def test_where_a_rollout_stands_is_told_with_its_code(tmp_path: Path) -> None:
+    """The phase, whether requests come, and the verdict; a damaged record is a note and hides nothing else."""
+    home = tmp_path / "instances/default"
+    for number, phase in enumerate(("admitted", "drained", "failed")):
+        values = {"rollout": "r1", "verdict": "it died", "code": "GPU-001"} if phase == "failed" else {"rollout": "r1"}
+        write_rollout(str(home), advance(read_rollout(str(home)), phase, utc(1000 + number), values))
+    row = view_instance(str(tmp_path), "default", lambda _command: (1, "", ""), 1)
+    assert row["out"] is True
+    shown = status_table([{"host": "h", **row}])
+    (line,) = [text for text in shown if "r1" in text]
+    assert line.split() == ["h", "default", "r1", "failed", "1970-01-01", "00:16", "no", "GPU-001:", "it", "died"]
+    (home / "rollout.json").write_text("{")
+    damaged = view_instance(str(tmp_path), "default", lambda _command: (1, "", ""), 1)
+    assert any("the record of the last rollout cannot be read" in note for note in damaged["notes"])
