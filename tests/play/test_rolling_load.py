@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.load_client import Load
-from tests.support.router_lab import KEY, ROUTER_PORT, Fleet, fleet_of
+from tests.support.router_lab import KEY, ROUTER_PORT, Fleet, fetched, fleet_of
 
 pytestmark = [pytest.mark.full, pytest.mark.host, pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")]
 SERVERS = 3
@@ -45,7 +45,7 @@ class Capacity(threading.Thread):
 
 def retries(fleet: Fleet) -> int:
     """That the router itself has made so far."""
-    text = fleet.balancer.shell("curl -sS http://127.0.0.1:29000/metrics")
+    text = fetched(fleet.balancer, "http://127.0.0.1:29000/metrics")
     return sum(int(float(number)) for number in re.findall(r"^smg_worker_retries_total\{.*\} (\S+)$", text, re.M))
 
 

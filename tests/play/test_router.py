@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.load_client import ask
-from tests.support.router_lab import KEY, ROUTER_PORT, SERVER_KEY, Fleet, fleet_of, url_of
+from tests.support.router_lab import KEY, ROUTER_PORT, SERVER_KEY, SERVER_PORT, Fleet, fetched, fleet_of, is_ready, url_of
 
 pytestmark = [pytest.mark.host, pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")]
 UNIT = "sglang-router.service"
@@ -63,8 +63,7 @@ class Stream(threading.Thread):
 
 def running(fleet: Fleet, number: int) -> bool:
     """Whether a server has a request in flight, by its own figures."""
-    command = f"curl -sS -H 'Authorization: Bearer {SERVER_KEY}' http://127.0.0.1:30000/v1/loads"
-    return '"num_running_reqs": 0' not in fleet.servers[number].shell(command)
+    return '"num_running_reqs": 0' not in fetched(fleet.servers[number], f"http://127.0.0.1:{SERVER_PORT}/v1/loads", SERVER_KEY)
 
 
 def test_a_server_is_drained_without_a_lost_request_and_comes_back(fleet: Fleet) -> None:
@@ -94,7 +93,7 @@ def test_a_server_is_drained_without_a_lost_request_and_comes_back(fleet: Fleet)
 
     # What was taken out stays out, and what was in comes back, when the router dies.
     fleet.balancer.shell(f"systemctl kill --signal=KILL {UNIT}")
-    assert until(lambda: fleet.balancer.try_shell(f"curl -sf http://127.0.0.1:{ROUTER_PORT}/readiness")[0] == 0)
+    assert until(lambda: is_ready(fleet.balancer))
     assert in_router(fleet) == {url_of(second)}
     back = fleet.run("playbooks/undrain.yml", f"-l {first.name}")
     assert back.ok and back.count("changed") == 1, back.output
@@ -158,7 +157,7 @@ def test_a_router_that_does_not_run(fleet: Fleet) -> None:
     refused = fleet.run("playbooks/undrain.yml", f"-l {first.name}")
     assert not refused.ok and "the router does not run" in refused.message
     fleet.balancer.shell(f"systemctl start {UNIT}")
-    assert until(lambda: fleet.balancer.try_shell(f"curl -sf http://127.0.0.1:{ROUTER_PORT}/readiness")[0] == 0)
+    assert until(lambda: is_ready(fleet.balancer))
     assert in_router(fleet) == {url_of(second)}
     assert fleet.run("playbooks/undrain.yml", f"-l {first.name}").ok
 

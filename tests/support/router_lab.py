@@ -95,8 +95,28 @@ class Fleet(Host):
 
     def workers(self) -> dict[str, dict[str, Any]]:
         """What the router lists, by the server's address."""
-        text = self.balancer.shell(f"curl -sS -H 'Authorization: Bearer {KEY}' http://127.0.0.1:{ROUTER_PORT}/workers")
+        text = fetched(self.balancer, f"http://127.0.0.1:{ROUTER_PORT}/workers", KEY)
         return {worker["url"]: worker for worker in json.loads(text)["workers"]}
+
+
+def fetched(host: Host, url: str, key: str = "") -> str:
+    """What a host's own port answers, asked on the host, which has no curl."""
+    script = f"""
+import urllib.request
+request = urllib.request.Request({url!r})
+if {key!r}:
+    request.add_header("Authorization", "Bearer " + {key!r})
+print(urllib.request.urlopen(request, timeout=10).read().decode())
+"""
+    return host.shell(f"python3 - <<'E'{script}E")
+
+
+def is_ready(host: Host) -> bool:
+    """Whether the router on this host takes requests."""
+    return (
+        host.try_shell(f"python3 -c 'import urllib.request as u; u.urlopen(\"http://127.0.0.1:{ROUTER_PORT}/readiness\", timeout=5)'")[0]
+        == 0
+    )
 
 
 def url_of(host: Host) -> str:
