@@ -41,7 +41,7 @@ def test_the_story_of_a_fleet(fleet: Fleet) -> None:
     assert [again.stats["ok"][name] for name in names[1:]] == [4, 4]
 
     fleet.log.unlink()
-    changed = fleet.deploy(sglang_server_settings={"max_running_requests": 2})
+    changed = fleet.deploy(sglang_server_settings={"max_running_requests": 2}, deploy_batches=[1, "100%"])
     assert changed.ok, changed.output
     (after,) = set(fleet.releases())
     assert after != release
