@@ -78,13 +78,14 @@ def test_a_server_is_drained_without_a_lost_request_and_comes_back(fleet: Fleet)
     assert in_router(fleet) == {url_of(first)}
     stream = Stream(fleet, 300)
     assert until(lambda: running(fleet, 0))
-    assert fleet.run("playbooks/undrain.yml", f"-l {second.name}").ok
     drained = fleet.run("playbooks/drain.yml", f"-l {first.name}")
     assert drained.ok, drained.output
     assert "1 running, 0 waiting" in drained.output
     assert not running(fleet, 0)
     stream.join(60)
     assert stream.fault == ""
+    assert in_router(fleet) == set()
+    assert fleet.run("playbooks/undrain.yml", f"-l {second.name}").ok
     assert in_router(fleet) == {url_of(second)}
     assert answer(fleet) == ""
     assert fleet.run("playbooks/drain.yml", f"-l {first.name}").count("changed") == 0
