@@ -46,7 +46,7 @@ def parse_load(body: bytes) -> Load:
             "the server does not say how many requests it has",
             found=body[:200].decode("utf-8", "replace"),
             wanted="num_running_reqs and num_waiting_reqs of each rank under /v1/loads",
-            next_step="SGLang from 0.5.9 on has it; look at what listens on the server's port",
+            next_step="every release in the table has it; look at what listens on the server's port",
         ) from error
 
 

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The table and what is generated for it; and the catalogue of failures, which quotes the engine and says of which release each quote is.
 TABLE = re.compile(r"_(releases|options_base|options_changes|failure|failures)(_\w+)?\.py")
 CODE = sorted(path for path in [*ROOT.glob("plugins/**/*.py"), *ROOT.glob("roles/*/files/*.py")] if not TABLE.fullmatch(path.name))
-TASKS = sorted(path for part in ("tasks", "handlers", "vars", "templates") for path in ROOT.glob(f"roles/*/{part}/*"))
+TASKS = sorted(path for part in ("tasks", "handlers", "vars", "templates") for path in ROOT.glob(f"roles/*/{part}/**/*") if path.is_file())
 VERSION = re.compile(r"\b0\.[0-9]\.[0-9]+(?:\.post[0-9]+)?\b")
 # Where something was measured or read is no rule.
 CITATION = re.compile(r"measured on |fitted to starts on |^SGLang [\w.]+ [\w/]+\.py")
