@@ -190,7 +190,13 @@ def main() -> None:
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:
-        module.fail_json(msg=f"cannot write or remove the files of the watch: {error}")
+        fault = SglangError(
+            "the files of the watch cannot be written or removed",
+            found=str(error),
+            wanted=f"room and leave to write in {watch_of(params).directory} and {UNIT_DIRECTORY}",
+            next_step="mend that on the host and run the play again; the server itself was not touched",
+        )
+        module.fail_json(**fault.as_result())
     module.exit_json(**result)
 
 
