@@ -34,11 +34,12 @@ link_of() {
 rootfs_of() { echo "$SGLANG_LAB/rootfs-$1"; }
 host_dir() { echo "$SGLANG_LAB/hosts/$1"; }
 
-# `lab clean` removes the whole folder, so it must be one that the lab made.
+# `lab clean` removes the whole folder, so it must be one that the lab made. Looked for again after the listing: another command may be
+# making it just now, and the mark is the first thing that it puts there.
 state_make() {
   if [ ! -e "$SGLANG_LAB/.lab" ]; then
-    [ -z "$(ls -A "$SGLANG_LAB" 2>/dev/null)" ] || die "SGLANG_LAB=$SGLANG_LAB holds something that is not the lab's: choose an empty folder"
     mkdir -p "$SGLANG_LAB"
+    [ -z "$(ls -A "$SGLANG_LAB")" ] || [ -e "$SGLANG_LAB/.lab" ] || die "SGLANG_LAB=$SGLANG_LAB holds something that is not the lab's: choose an empty folder"
     touch "$SGLANG_LAB/.lab"
   fi
 }
