@@ -57,3 +57,21 @@ def test_core_has_no_ansible(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/**/*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_licence_header(path: Path) -> None:
     assert "SPDX-License-Identifier: Apache-2.0" in path.read_text()[:300]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "plugins/callback").glob("*.py")), ids=lambda path: path.stem)
+def test_callback_is_documented_and_enabled(path: Path) -> None:
+    documentation = yaml.safe_load(constants_of(path)["DOCUMENTATION"])
+    assert documentation["name"] == path.stem
+    assert documentation["description"] and documentation["requirements"]
+    options = documentation["options"]
+    asked = {
+        node.args[0].value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_option"
+        if isinstance(node.args[0], ast.Constant)
+    }
+    assert asked == set(options), "the options that are documented are the ones that are read"
+    for option in options.values():
+        assert option["description"] and option["ini"] and option["env"]
+    assert f"callbacks_enabled = inference.sglang.{path.stem}" in (ROOT / "ansible.cfg").read_text()

@@ -120,6 +120,8 @@ class Host:
                 "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
                 "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
                 "ANSIBLE_NOCOLOR": "1",
+                "INFERENCE_SGLANG_JOURNAL_DIRECTORY": str(folder / "journals"),
+                "INFERENCE_SGLANG_REPORT_DIRECTORY": str(folder / "reports"),
                 "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             },
             cmdline=options or None,
