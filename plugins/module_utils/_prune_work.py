@@ -54,18 +54,18 @@ def prune(order: Order) -> Done:
     done = Done()
     if not os.path.isdir(order.root):
         return done
-    with _alone(order):
+    with alone(order):
         done.finished = look.trash(order.kind, order.root)
         if not order.check_mode:
-            _remove(done.finished)
+            remove(done.finished)
         with contextlib.ExitStack() as stack:
-            held = {lock: _try_lock(lock, stack) for lock in look.locks(order.kind, order.root)}
+            held = {lock: try_lock(lock, stack) for lock in look.locks(order.kind, order.root)}
             _pause_instances(order, stack)
             done.decisions = _decided(order, held)
             going = [decision.item for decision in done.decisions if decision.prune]
             done.freed, done.shared = sizes([item.path for item in going] + (done.finished if order.check_mode else []))
-            taken = [] if order.check_mode else [path for item in going for path in _take_away(item)]
-        _remove(taken)
+            taken = [] if order.check_mode else [path for item in going for path in take_away(item)]
+        remove(taken)
     return done
 
 
@@ -87,7 +87,7 @@ def _decided(order: Order, held: dict[str, str]) -> tuple[Decision, ...]:
 
 
 @contextlib.contextmanager
-def _alone(order: Order) -> Iterator[None]:
+def alone(order: Order) -> Iterator[None]:
     """One pruning at a time below a root; the directory itself is the lock."""
     descriptor = os.open(order.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -105,12 +105,12 @@ def _alone(order: Order) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _try_lock(path: str, stack: contextlib.ExitStack) -> str:
+def try_lock(path: str, stack: contextlib.ExitStack, kind: int = fcntl.LOCK_EX) -> str:
     """Hold a lock file until the stack ends; who has it when it is not free. Nothing is written into it: its time is the last run's."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     stack.callback(os.close, descriptor)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "its lock is held"
     return ""
@@ -124,7 +124,7 @@ def _pause_instances(order: Order, stack: contextlib.ExitStack) -> None:
             raise refusal(lease, os.path.join(home, LEASE_FILE))
 
 
-def _take_away(item: Item) -> list[str]:
+def take_away(item: Item) -> list[str]:
     """Rename, so that nothing finds it any more; the paths that are left to remove."""
     if item.kind == RECORD:
         os.unlink(item.path)
@@ -139,7 +139,7 @@ def _take_away(item: Item) -> list[str]:
     return [away]
 
 
-def _remove(paths: Iterable[str]) -> None:
+def remove(paths: Iterable[str]) -> None:
     for path in paths:
         try:
             shutil.rmtree(path)
