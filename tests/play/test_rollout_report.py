@@ -116,7 +116,7 @@ def tear_down(pair: Pair) -> None:
     """What was there before stays: the stand-in's environment, the model directories, the account."""
     host, good = pair.host, pair.good
     assert good.state() == "active"
-    ok, output = pair.play("teardown.yml", "--check", teardown_models=False)
+    ok, output = pair.play("teardown.yml", "-l good --check", teardown_models=False)
     assert ok, output
     assert good.unit in output
     assert good.state() == "active", "check mode stops nothing"
