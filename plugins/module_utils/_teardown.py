@@ -30,8 +30,11 @@ from ansible_collections.inference.sglang.plugins.module_utils._regular_files im
 from ansible_collections.inference.sglang.plugins.module_utils._unit import unit_name
 
 CACHES = "/var/cache/sglang"
+ROUTER_UNIT = "sglang-router.service"
+ROUTER_MARK = "# Written by the Ansible collection inference.sglang, role sglang_router."
 # What role inference_host gives an account that it makes.
 ACCOUNT_COMMENT = "SGLang inference server"
+_ROUTER_FILES = ("router.json", "secrets", ROUTER_UNIT, "workers.json", "workers.lock")
 _WATCH = "inference-sglang-watch-"
 _UV = re.compile(r"uv-\d[\w.]*")
 
@@ -45,6 +48,7 @@ class Places:
     link: str = ""
     tools: str = ""
     models: str = ""
+    router: str = ""
     user: str = ""
     group: str = ""
     check_mode: bool = False
@@ -150,6 +154,39 @@ def _tell_logs(home: str, done: Taken) -> None:
         log = as_mapping(as_mapping(read_record(path)).get("serving")).get("log_file")
         if isinstance(log, str) and log and os.path.exists(log):
             done.kept[log] = "the log file that the site named"
+
+
+# ----- the router -----
+
+
+def router(places: Places, run: RunCommand) -> Taken:
+    """The router's unit, options, keys and list of servers; its environment, unless something else uses that. A router that still runs is
+    refused. A unit of that name that others wrote stays, with the files that it may use."""
+    done = Taken()
+    path = os.path.join(places.units, ROUTER_UNIT)
+    if os.path.lexists(path) and not _has_mark(path):
+        done.kept[path] = "a unit that this collection did not write"
+        return done
+    done.units = [ROUTER_UNIT] if os.path.lexists(path) else []
+    if not places.check_mode:
+        _refuse_running(done.units, run)
+    done.take(path, places.check_mode)
+    if os.path.isfile(os.path.join(places.router, "launcher.py")):
+        # The launcher last: what a killed run has left is still known for ours.
+        for name in [*sorted(set(look.listed(places.router)) & set(_ROUTER_FILES)), "launcher.py"]:
+            done.take(os.path.join(places.router, name), places.check_mode)
+        done.take_empty(places.router, places.check_mode)
+    environment = os.path.join(places.tools, "router")
+    if os.path.isfile(os.path.join(environment, MARKER)):
+        done.take(environment, places.check_mode)
+        done.take(look.environment_lock(environment), places.check_mode)
+        done.take(os.path.join(places.tools, ".locks/router.txt"), places.check_mode)
+    return done
+
+
+def _has_mark(path: str) -> bool:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip("\n") == ROUTER_MARK
 
 
 # ----- environments and models -----

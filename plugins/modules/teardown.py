@@ -18,9 +18,10 @@ options:
   kind:
     description:
       - C(servers) are units, releases, stamps, keys and compiled kernels; C(environments) the environments, the link, uv and its cache;
-        C(models) the models and their records; C(host) the empty directories. The account is only looked at.
+        C(models) the models and their records; C(router) the router with its keys, its list of servers and its environment; C(host) the
+        empty directories. The account is only looked at.
     type: str
-    choices: [servers, environments, models, host]
+    choices: [servers, environments, models, router, host]
     required: true
   root:
     description: Root of the collection's files on the host.
@@ -42,6 +43,10 @@ options:
     description: Where models are.
     type: path
     default: /opt/sglang/models
+  router:
+    description: Directory of the router's files.
+    type: path
+    default: /opt/sglang/router
   user:
     description: The service user.
     type: str
@@ -82,7 +87,7 @@ kept:
   elements: dict
   returned: success
 units:
-  description: The units of this collection, with C(servers).
+  description: The units of this collection, with C(servers) and C(router).
   type: list
   elements: str
   returned: success
@@ -99,15 +104,16 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Sg
 
 def main() -> None:
     """Look, remove, tell."""
-    paths = ("root", "environments", "link", "tools", "models")
+    paths = ("root", "environments", "link", "tools", "models", "router")
     module = AnsibleModule(
         argument_spec={
-            "kind": {"type": "str", "choices": ["servers", "environments", "models", "host"], "required": True},
+            "kind": {"type": "str", "choices": ["servers", "environments", "models", "router", "host"], "required": True},
             "root": {"type": "path", "default": "/opt/sglang"},
             "environments": {"type": "path", "default": "/opt/sglang/envs"},
             "link": {"type": "path", "default": "/opt/sglang/ml-env"},
             "tools": {"type": "path", "default": "/opt/sglang/tools"},
             "models": {"type": "path", "default": "/opt/sglang/models"},
+            "router": {"type": "path", "default": "/opt/sglang/router"},
             "user": {"type": "str", "default": "sglang"},
             "group": {"type": "str", "default": "sglang"},
         },
@@ -133,6 +139,8 @@ def main() -> None:
             done = core.environments(places)
         elif params["kind"] == "models":
             done = core.models(places)
+        elif params["kind"] == "router":
+            done = core.router(places, run)
         else:
             done = core.host(places)
             user, group = core.account(places)

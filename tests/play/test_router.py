@@ -196,3 +196,24 @@ def test_a_change_restarts_the_router_and_a_refused_one_does_not(fleet: Fleet) -
     assert until(lambda: len(in_router(fleet)) == 2)
     assert fleet.run("playbooks/router.yml", sglang_router_policy="round_robin").count("changed") == 0
     assert fleet.run("playbooks/router.yml").ok
+
+
+# The last one of this file: nothing is left after it.
+@pytest.mark.full
+def test_a_fleet_is_torn_down_servers_first_then_the_router(fleet: Fleet) -> None:
+    first, second = fleet.servers
+    looked = fleet.run("playbooks/teardown.yml", "--check", teardown_models=False)
+    assert looked.ok and looked.count("changed") > 0, looked.output
+    assert len(in_router(fleet)) == 2
+    gone = fleet.run("playbooks/teardown.yml", f"-l {first.name}", teardown_models=False)
+    assert gone.ok, gone.output
+    assert in_router(fleet) == {url_of(second)}
+    assert answer(fleet) == ""
+    gone = fleet.run("playbooks/teardown.yml", teardown_models=False)
+    assert gone.ok, gone.output
+    left = f"ls -d /opt/sglang/router /opt/sglang/tools/router /etc/systemd/system/{UNIT} /etc/systemd/system/*/{UNIT}"
+    for line in fleet.balancer.try_shell(left)[1].splitlines():
+        assert "cannot access" in line, line
+    assert fleet.balancer.try_shell("id sglang-router")[0] != 0
+    again = fleet.run("playbooks/teardown.yml", teardown_models=False)
+    assert again.ok and again.count("changed") == 0, again.output

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import os
 import shutil
@@ -222,3 +223,58 @@ def test_only_an_account_of_ours_goes(monkeypatch: pytest.MonkeyPatch, changes: 
 def test_the_role_makes_accounts_that_are_known_again() -> None:
     tasks = (Path(__file__).resolve().parents[2] / "roles/inference_host/tasks/user.yml").read_text()
     assert f"comment: {core.ACCOUNT_COMMENT}\n" in tasks and "home: /nonexistent\n" in tasks
+
+
+def routed(machine: Machine) -> Places:
+    """The same host with a router on it."""
+    root, environment = machine.folder / "router", machine.folder / "tools/router"
+    for folder in (root / "secrets", environment):
+        folder.mkdir(parents=True)
+    for path in (root / "launcher.py", root / "router.json", root / "workers.json", root / "workers.lock", root / "secrets/api-key"):
+        path.touch()
+    (environment / ".complete.json").write_text("{}")
+    (machine.folder / "tools/.router.lock").touch()
+    (machine.folder / "tools/.locks/router.txt").touch()
+    (machine.units / core.ROUTER_UNIT).write_text(f"{core.ROUTER_MARK}\n[Service]\nExecStart={environment}/bin/python\n")
+    return dataclasses.replace(machine.places(), router=str(root))
+
+
+def test_a_router_goes_and_the_servers_beside_it_stay(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    before = machine.everything()
+    places = routed(machine)
+    assert machine.everything() != before
+    predicted = core.router(dataclasses.replace(places, check_mode=True), running)
+    done = core.router(places, stopped)
+    assert (done.units, done.kept) == ([core.ROUTER_UNIT], {})
+    assert sorted(done.removed) == sorted(predicted.removed)
+    assert machine.everything() == before
+    assert core.router(places, stopped).removed == []
+
+
+def test_a_running_router_is_refused_and_left_whole(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    places = routed(machine)
+    before = machine.everything()
+    with pytest.raises(SglangError, match="still runs"):
+        core.router(places, running)
+    assert machine.everything() == before
+
+
+def test_another_router_of_that_name_stays_with_all_that_it_may_use(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    places = routed(machine)
+    (machine.units / core.ROUTER_UNIT).write_text("[Service]\nExecStart=/usr/bin/other\n")
+    before = machine.everything()
+    done = core.router(places, stopped)
+    assert done.removed == [] and list(done.kept) == [str(machine.units / core.ROUTER_UNIT)]
+    assert machine.everything() == before
+
+
+def test_a_site_s_own_file_beside_the_router_s_stays(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    places = routed(machine)
+    (tmp_path / "router/notes.txt").touch()
+    done = core.router(places, stopped)
+    assert list(done.kept) == [places.router]
+    assert os.listdir(places.router) == ["notes.txt"]
