@@ -310,9 +310,17 @@ def _verdict(draft: _Draft, end: Optional[Mapping[str, Any]], check: bool, sever
         return UNREACHABLE
     if not draft.events:
         return NOT_REACHED
-    if phase == "rejoined" or _accepted(draft.events):
+    if _accepted(draft.events):
         return ACCEPTED
+    if phase == "rejoined":
+        return UNCHANGED if _walked_over(draft) else ACCEPTED
     return _without_change(draft, end is not None, check, playbook, phase)
+
+
+def _walked_over(draft: _Draft) -> bool:
+    """Whether the roles found nothing to change on a host that a look had not been sure of."""
+    plans = draft.figures("launch_plan")
+    return bool(plans) and plans[-1].get("converged") is True and not any(event.get("phase") in _SWITCHING for event in draft.events)
 
 
 def _without_change(draft: _Draft, ended: bool, check: bool, playbook: str, phase: str) -> str:

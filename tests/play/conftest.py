@@ -33,6 +33,12 @@ def lab(*arguments: str) -> str:
     return done.stdout
 
 
+def subnet() -> str:
+    """The first three numbers of the lab's addresses. Asked of the lab, which chooses them when it is asked first; its file may not be there yet."""
+    settings = dict(line.partition("=")[::2] for line in lab("env").splitlines())
+    return settings["SGLANG_LAB_NET"]
+
+
 @dataclass
 class Play:
     """How a playbook went."""
@@ -144,7 +150,7 @@ def bare_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     lab("down", name)
     lab("build-rootfs", "bookworm")
     lab("up", name, number, "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin")
-    host = Host(name, f"{(STATE / 'net').read_text().strip()}.{number}", tmp_path_factory.mktemp("server"))
+    host = Host(name, f"{subnet()}.{number}", tmp_path_factory.mktemp("server"))
     host.shell("useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin sglang")
     install_standin(host, "/opt/sglang/envs/standin")
     for model in ("Qwen3.6-27B", "Meta-Llama-3.1-8B"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
-from tests.play.conftest import CARD, LAB, ROOT, STANDIN, STATE, Host, Instance, Play, install_standin, lab
+from tests.play.conftest import CARD, LAB, ROOT, STANDIN, STATE, Host, Instance, Play, install_standin, lab, subnet
 from tests.unit.test_safetensors import halves, write_model
 
 BALANCER = ROOT / "tests/play/rollout/balancer"
@@ -132,7 +132,7 @@ def boot(count: int, folder: Path) -> list[Host]:
     for number in range(1, count + 1):
         name, address = f"ro{6 * lane + number}", f"{70 + 6 * lane + number}"
         lab("down", name)
-        host = Host(name, f"{(STATE / 'net').read_text().strip()}.{address}", folder)
+        host = Host(name, f"{subnet()}.{address}", folder)
         boot_one(host)
         host.shell("useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin sglang")
         install_standin(host, "/opt/sglang/ml-env")

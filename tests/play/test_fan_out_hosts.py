@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.play.conftest import STATE, Host, Play, lab
+from tests.play.conftest import STATE, Host, Play, lab, subnet
 from tests.support.hub.mockhub import Hub
 from tests.support.snapshot_lab import sent_bytes
 
@@ -86,7 +86,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
         name, address = f"playfan{lane}-{number}", f"{60 + 3 * lane + number}"
         lab("down", name)
         lab("up", name, address, "bookworm")
-        found.append(Host(name, f"{(STATE / 'net').read_text().strip()}.{address}", tmp_path_factory.mktemp(name)))
+        found.append(Host(name, f"{subnet()}.{address}", tmp_path_factory.mktemp(name)))
     found[0].shell("apt-get -q update && apt-get -q -y --no-install-recommends install python3-venv")  # the seed builds the download tool
     yield found
     for host in found:
@@ -109,7 +109,7 @@ def hub(tmp_path: Path, wheelhouse: Path, hosts: list[Host]) -> Iterator[Hub]:
     for number in range(2):
         (folder / f"model-{number}.safetensors.sparse").write_text(f"{SHARD_BYTES} shard-{number} layer.{number}")
     (folder / "config.json").write_text('{"architectures": ["TinyForCausalLM"]}')
-    server = Hub((f"{(STATE / 'net').read_text().strip()}.1", 0), tmp_path / "hub", wheelhouse)
+    server = Hub((f"{subnet()}.1", 0), tmp_path / "hub", wheelhouse)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server

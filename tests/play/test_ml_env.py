@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.play.conftest import STATE, Host, Play, lab
+from tests.play.conftest import Host, Play, lab, subnet
 from tests.support.wheels import make_lock, make_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EnvironmentHost]
     lab("down", name)
     lab("build-rootfs", "trixie")
     lab("up", name, number, "trixie", "--mount-ro", f"{wheels}:/mnt/wheels")
-    host = Host(name, f"{(STATE / 'net').read_text().strip()}.{number}", tmp_path_factory.mktemp("ml-env"))
+    host = Host(name, f"{subnet()}.{number}", tmp_path_factory.mktemp("ml-env"))
     yield EnvironmentHost(host, wheels)
     lab("down", name)
 

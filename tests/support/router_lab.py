@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.play.conftest import CARD, MODELS, STANDIN, STATE, Host, Play, install_standin, lab
+from tests.play.conftest import CARD, MODELS, STANDIN, STATE, Host, Play, install_standin, lab, subnet
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = (ROOT / "roles/sglang_router/files/locks/router.txt", ROOT / "roles/ml_env/files/locks/uv.txt")
@@ -134,7 +134,7 @@ def lane_of(number: int) -> tuple[str, int]:
 def fleet_of(folder: Path, servers: int) -> Iterator[Fleet]:
     """Boots them: the balancer's host first, servers with the stand-in behind it."""
     lab("build-rootfs", "bookworm")
-    net = (STATE / "net").read_text().strip()
+    net = subnet()
     wheels = wheelhouse()
     hosts = []
     for number in range(servers + 1):

@@ -175,6 +175,18 @@ def test_what_the_host_recorded_counts(phase: str, verdict: str) -> None:
     assert report.rollout == "r-1"
 
 
+def test_a_host_that_the_roles_walked_over_is_unchanged_one_that_was_started_or_put_back_is_not() -> None:
+    """-e deploy_full=true, or a look that was not sure: the host records that it serves, and nothing was done."""
+    made = Rollout(["walked", "started", "rejoined"])
+    for host, task in (("walked", ()), ("started", ("systemd_service", "start")), ("rejoined", ("uri", "undrain"))):
+        made.task(host, "launch_plan", "plan", 1, "ok", plan(converged=True))
+        if task:
+            made.task(host, *task, 1)
+        made.task(host, "rollout_record", "record", 0.1, "ok", {"phase": "rejoined", "release": NEW, "from": NEW})
+    found = {host: row.verdict for host, row in rows(made.end()).items()}
+    assert found == {"walked": core.UNCHANGED, "started": core.ACCEPTED, "rejoined": core.ACCEPTED}
+
+
 def test_check_mode_says_what_would_change() -> None:
     made = Rollout(["one", "two"], check=True)
     made.batch(["one", "two"])

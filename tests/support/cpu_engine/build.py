@@ -219,6 +219,7 @@ def main(argv: list[str]) -> int:
         print(__doc__)
         return 2
     os.umask(0o022)  # what a hub serves and a service user reads
+    run(ROOT / "tests/testbed/lab", "env")  # the folder must be the lab's before anything is in it
     for name in wanted:
         started = time.monotonic()
         targets[name]()
