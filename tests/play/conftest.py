@@ -34,7 +34,7 @@ def lab(*arguments: str) -> str:
 
 
 def subnet() -> str:
-    """The first three numbers of the lab's addresses. Asked of the lab, which chooses them when it is asked first; its file may not be there yet."""
+    """The first three numbers of the lab's addresses, which the lab chooses when it is asked first."""
     settings = dict(line.partition("=")[::2] for line in lab("env").splitlines())
     return settings["SGLANG_LAB_NET"]
 
