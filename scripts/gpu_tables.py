@@ -78,7 +78,7 @@ def section(record: dict[str, Any]) -> list[str]:
     lines += [f"- {len(record['cards'])} x {record['cards'][0]}; {used}"]
     lines += [f"- Service manager: {record['service_manager']}."]
     if record["skipped_roles"]:
-        lines += [f"- Roles left out: {', '.join(sorted(record['skipped_roles']))}."]
+        lines += [f"- Left out by tag: {', '.join(sorted(record['skipped_roles']))}."]
     lines += [f"- Kernels: {starts['first']['kernels']}; the dispatcher's line came {starts['first']['dispatcher_lines']} times."]
     return [*lines, "", *compared(starts), "", *times(starts), ""]
 
