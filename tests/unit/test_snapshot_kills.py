@@ -20,7 +20,7 @@ import pytest
 from ansible_collections.inference.sglang.plugins.module_utils import _snapshot, _snapshot_store
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 
-from tests.support.hub.mockhub import Handler, Hub
+from tests.support.hub.mockhub import Handler, Hub, Pace
 from tests.support.snapshot_lab import (
     REPO,
     SHARDS,
@@ -165,17 +165,18 @@ def test_a_run_killed_while_publishing_heals_without_fetching(
 
 
 def test_two_at_once_the_second_waits_and_finds_it_done(hub: Hub, source: Path, tmp_path: Path) -> None:
-    slow(hub)
+    hub.pace = Pace(100_000)
     progress = tmp_path / "progress"
     first = start_process(params(hub, tmp_path / "models"))
     wait_until(lambda: parts_size(tmp_path / "models") > 0)
     second = start_process(params(hub, tmp_path / "models", progress_file=str(progress)))
+    wait_until(lambda: progress.exists() and f"process {first.pid} since" in progress.read_text())
+    hub.pace.rate = 1 << 30
     one, two = result_of(first), result_of(second)
     assert (one["changed"], two["changed"]) == (True, False)
     assert one["path"] == two["path"]
     wait_until(lambda: len(shard_requests(hub)) == 2)
     assert sent_bytes(hub) == everything(source)
-    assert f"process {first.pid} since" in progress.read_text()
 
 
 def test_the_second_says_who_holds_it_when_it_may_not_wait(hub: Hub, tmp_path: Path) -> None:
