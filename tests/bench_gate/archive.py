@@ -1,6 +1,6 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One archive with the real modules that are compared, and what they import."""
+"""One archive with the real modules that prove a server, wait_for, and what they import: to run them on a host without a controller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def _files() -> Iterator[tuple[str, Path]]:
     core = Path(ansible.__file__).parent
     for path in [*(core / "module_utils").rglob("*.py"), core / "modules/wait_for.py", core / "release.py"]:
         yield f"ansible/{path.relative_to(core)}", path
-    for path in [*(ROOT / "plugins/module_utils").glob("*.py"), ROOT / "plugins/modules/log_gate.py"]:
+    own = (f"plugins/modules/{name}.py" for name in ("log_gate", "serving_probe", "server_soak"))
+    for path in [*(ROOT / "plugins/module_utils").glob("*.py"), *(ROOT / name for name in own)]:
         yield f"{INSIDE}/{path.relative_to(ROOT)}", path
 
 

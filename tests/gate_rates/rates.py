@@ -14,6 +14,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._failure_catalogu
 from ansible_collections.inference.sglang.plugins.module_utils._failure_types import Failure
 from ansible_collections.inference.sglang.plugins.module_utils._log_gate import Expectation, LogGate
 
+from tests.gate_rates.injected import injected
 from tests.gate_rates.recordings import GDN, Recording
 
 RIGHT, WRONG, UNKNOWN = "named rightly", "named wrongly", "unknown"
@@ -60,11 +61,9 @@ def cause_of(recording: Recording, diagnosis: Optional[Diagnosis] = None) -> Opt
     return judged(recording.expectation, recording.lines, recording.status, recording.silent, diagnosis=diagnosis).cause
 
 
-def rating(cause: Optional[Cause], code: str) -> str:
-    """Whether that is the right cause."""
-    if cause is not None and cause.code == code:
-        return RIGHT
-    return UNKNOWN if cause is not None and cause.code in UNKNOWN_CODES else WRONG
+def rating(found: str, wanted: str) -> str:
+    """Whether that is the right code."""
+    return RIGHT if found == wanted else UNKNOWN if found in UNKNOWN_CODES else WRONG
 
 
 # ----- what must not pass, and what must not be refused -----
@@ -146,6 +145,7 @@ class Rates:
 
     recorded: dict[str, int]
     cited: dict[str, int]
+    injected: dict[str, int]
     refused: tuple[int, int]  # healthy starts that were refused, of how many
     passed: tuple[int, int]  # unhealthy ones that passed, of how many
     deleted: tuple[int, int]  # not "unknown" with the first exception, although the entry was deleted, of how many
@@ -155,6 +155,7 @@ class Rates:
         rows = [
             ("recorded failures", self.recorded),
             ("lines that the catalogue cites", self.cited),
+            ("faults put into servers on real hosts", self.injected),
         ]
         lines = ["| | named rightly | named wrongly | unknown |", "| --- | --- | --- | --- |"]
         lines += [f"| {name} | {found[RIGHT]} of {sum(found.values())} | {found[WRONG]} | {found[UNKNOWN]} |" for name, found in rows]
@@ -191,16 +192,20 @@ def rates(known: list[Recording], say: Callable[[str], None] = lambda _text: Non
             say(text)
         return miss
 
-    def rated(name: str, cause: Optional[Cause], code: str) -> str:
-        found = rating(cause, code)
-        told(found != RIGHT, f"{name}: {found}: {cause.code if cause else 'nothing'} instead of {code}")
+    def rated_code(name: str, said: str, code: str) -> str:
+        found = rating(said, code)
+        told(found != RIGHT, f"{name}: {found}: {said or 'nothing'} instead of {code}")
         return found
+
+    def rated(name: str, cause: Optional[Cause], code: str) -> str:
+        return rated_code(name, cause.code if cause else "", code)
 
     deleted = [(r.name, deleted_cause(r), first_exception(r.lines)) for r in sick if r.code != "GATE-004"]  # no entry: a stop
     deleted += [(f"cited {entry.code}", cited(entry, without(entry, entry.symptom)), "") for entry in FAILURES]
     return Rates(
         recorded=count(rated(r.name, cause_of(r), r.code) for r in sick),
         cited=count(rated(f"cited {failure.code}", cited(failure), failure.code) for failure in FAILURES),
+        injected=count(rated_code(record["fault"], record["found"], record["wanted"]) for record in injected()),
         refused=share(told(g.verdict != "ready", f"{r.name} {way}: refused") for r in healthy for way, g in healthy_ways(r).items()),
         passed=share(told(g.verdict == "ready", f"{r.name} {way}: passed") for r in healthy for way, g in unhealthy_ways(r).items()),
         deleted=share(told(not shows(cause, first), f"{name} without its entry: {cause}") for name, cause, first in deleted),

@@ -145,20 +145,31 @@ def bare_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """A Debian 12 host with the service account, the stand-in in an environment, and a model's config.json."""
     if os.geteuid() != 0:
         pytest.skip("the lab needs root")
-    lane = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")  # tests may run in lanes: a host each
-    name, number = f"playserv{lane}", f"{41 + int(lane)}"
+    host = boot("playserv", 41, tmp_path_factory.mktemp("server"))
+    yield host
+    shut_down(host)
+
+
+def boot(name: str, first_number: int, folder: Path, *options: str) -> Host:
+    """A host of that name in this lane: tests may run in lanes, a host each."""
+    lane = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    name, number = f"{name}{lane}", f"{first_number + int(lane)}"
     lab("down", name)
     lab("build-rootfs", "bookworm")
-    lab("up", name, number, "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin")
-    host = Host(name, f"{subnet()}.{number}", tmp_path_factory.mktemp("server"))
+    lab("up", name, number, "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin", *options)
+    host = Host(name, f"{subnet()}.{number}", folder)
     host.shell("useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin sglang")
     install_standin(host, "/opt/sglang/envs/standin")
     for model in ("Qwen3.6-27B", "Meta-Llama-3.1-8B"):
         host.write(f"/opt/sglang/models/{model}/config.json", (MODELS / f"{model}.json").read_text())
-    yield host
+    return host
+
+
+def shut_down(host: Host) -> None:
+    """The host is gone afterwards."""
     # ssh's control master may still be going away in the host's directory.
-    subprocess.run([str(LAB), "down", name], check=False, capture_output=True, stdin=subprocess.DEVNULL)
-    lab("down", name)
+    subprocess.run([str(LAB), "down", host.name], check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    lab("down", host.name)
 
 
 def install_standin(host: Host, path: str, version: str = "0.5.11") -> None:
