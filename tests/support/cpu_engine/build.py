@@ -13,6 +13,7 @@ Everything lies under $SGLANG_LAB and is kept while its inputs are the same. Sta
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -220,10 +221,12 @@ def main(argv: list[str]) -> int:
         return 2
     os.umask(0o022)  # what a hub serves and a service user reads
     run(ROOT / "tests/testbed/lab", "env")  # the folder must be the lab's before anything is in it
-    for name in wanted:
-        started = time.monotonic()
-        targets[name]()
-        say(f"{name} done in {time.monotonic() - started:.0f} s")
+    with (LAB / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # what another run makes is there when it is our turn
+        for name in wanted:
+            started = time.monotonic()
+            targets[name]()
+            say(f"{name} done in {time.monotonic() - started:.0f} s")
     return 0
 
 
