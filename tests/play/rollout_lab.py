@@ -26,7 +26,11 @@ class Fleet(Host):
     """Several hosts in one inventory; `own` holds variables of single hosts."""
 
     hosts: list[Host] = field(default_factory=list)
+    # Of a test that changes releases: the one that all had as it began, the settings of that and of another, and how often that was done.
     old: str = ""
+    now: dict[str, Any] = field(default_factory=dict)
+    new: dict[str, Any] = field(default_factory=dict)
+    turn: int = 0
     own: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def inventory(self) -> dict[str, Any]:
