@@ -20,15 +20,23 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDS, PAGE = ROOT / "tests/data/gpu_bench", ROOT / "docs/gpu-bench.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 BASE_DRAFTING, BASE_PLAIN, BASE_CROSSOVER = "cookbook", "cookbook-no-drafts", "ours-throughput"
+CROSSOVER, FEW = ("ours-1.5", "ours", "ours-3.5"), ("ours-throughput", "ours", "ours-low-latency")
 AT_ONCE = (1, 4, 16, 43)
+TIMES = ("latency_p50", "latency_p95", "first_token_p50", "first_token_p95")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One server that was started, and the machine of its record."""
+    """One server, as one release ran it: all its starts, in order."""
 
-    run: dict[str, Any]
+    release: str
+    runs: tuple[dict[str, Any], ...]
     card_mib: int
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """The first start, for what is the same in all of them."""
+        return self.runs[0]
 
     @property
     def name(self) -> str:
@@ -39,21 +47,33 @@ class Row:
         found: Optional[float] = self.run["simulated_accept_length"]
         return found
 
-    def load(self, name: str) -> Optional[dict[str, Any]]:
-        """A load that was sent; None where it was not."""
-        found: dict[str, Any] = self.run["loads"].get(name) or {}
-        return found if found.get("tokens_per_second") else None
+    def loads(self, name: str) -> list[dict[str, Any]]:
+        """What was seen of a load, once for each start that was sent it."""
+        found = [run["loads"].get(name) or {} for run in self.runs]
+        return [sent for sent in found if sent.get("tokens_per_second")]
+
+    def middle(self, load: str, key: str) -> Optional[float]:
+        """The median of a figure under a load."""
+        found = [sent[key] for sent in self.loads(load) if sent.get(key) is not None]
+        return median(found) if found else None
 
 
 def rows_of(records: Sequence[dict[str, Any]]) -> list[Row]:
-    """Every server of every record, in order; what was left out is no row."""
-    return [Row(run, record["cards"][0]["memory_mib"]) for record in records for run in record["runs"] if "start" in run]
+    """Every server of every release, in the order in which they first ran; what was left out is no start."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    card_mib: dict[tuple[str, str], int] = {}
+    for record in records:
+        for run in record["runs"]:
+            if "start" in run:
+                key = (record["versions"]["sglang"], run["name"])
+                found.setdefault(key, []).append(run)
+                card_mib.setdefault(key, record["cards"][0]["memory_mib"])
+    return [Row(key[0], tuple(runs), card_mib[key]) for key, runs in found.items()]
 
 
 def speed(rows: Sequence[Row], name: str, load: str) -> Optional[float]:
     """Tokens a second of a server under a load, the median where it ran more than once."""
-    found = [sent["tokens_per_second"] for row in rows if row.name == name for sent in [row.load(load)] if sent]
-    return median(found) if found else None
+    return next((row.middle(load, "tokens_per_second") for row in rows if row.name == name), None)
 
 
 def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
@@ -68,52 +88,65 @@ def drafting(row: Row) -> str:
     return f"simulated {row.drafts}" if row.drafts else "off"
 
 
+def spread(row: Row, load: str, key: str) -> str:
+    """The median, and between what it is where there are several."""
+    found = [sent[key] for sent in row.loads(load) if sent.get(key) is not None]
+    if not found:
+        return "-"
+    middle = f"{median(found):,.0f}"
+    return middle if len(found) == 1 else f"{middle} ({min(found):,.0f} to {max(found):,.0f})"
+
+
 def of_load(rows: Sequence[Row], load: str) -> list[str]:
     """One load on every server that got it."""
-    head = [
-        "server",
-        "what",
-        "drafts accepted",
-        "places",
-        "at once",
-        "tokens/s",
-        "to the cookbook",
-        "decoding, tokens/s",
-        "latency p50 / p95, s",
-        "first token p50 / p95, s",
-    ]
+    head = ["server", "what", "drafts accepted", "places", "at once", "runs", "tokens/s", "to the cookbook", "decoding, tokens/s"]
     body = []
     for row in rows:
-        sent = row.load(load)
+        sent = row.loads(load)
         if sent:
             base = speed(rows, BASE_DRAFTING if row.drafts else BASE_PLAIN, load)
-            whole = f"{sent['latency_p50']:.1f} / {sent['latency_p95']:.1f}"
-            first = f"{sent['first_token_p50']:.1f} / {sent['first_token_p95']:.1f}"
-            places, at_once = str(row.run["start"]["figures"]["max_running_requests"]), str(sent["running_at_once"])
-            each = f"{sent['tokens_per_second']:,.0f}"
-            decoding = f"{sent['decoding_tokens_per_second']:,.0f}" if sent.get("decoding_tokens_per_second") else "-"
-            against = ratio(sent["tokens_per_second"], base)
-            body.append([f"`{row.name}`", row.run["what"], drafting(row), places, at_once, each, against, decoding, whole, first])
-    return table(head, body)
+            middle = {key: row.middle(load, key) or 0.0 for key in TIMES}
+            whole = f"{middle['latency_p50']:.1f} / {middle['latency_p95']:.1f}"
+            first = f"{middle['first_token_p50']:.1f} / {middle['first_token_p95']:.1f}"
+            places, at_once = str(row.run["start"]["figures"]["max_running_requests"]), str(max(one["running_at_once"] for one in sent))
+            against = ratio(row.middle(load, "tokens_per_second"), base)
+            cells = [f"`{row.name}`", row.run["what"], drafting(row), places, at_once, str(len(sent))]
+            cells += [spread(row, load, "tokens_per_second"), against, spread(row, load, "decoding_tokens_per_second"), whole, first]
+            body.append(cells)
+    return table([*head, "latency p50 / p95, s", "first token p50 / p95, s"], body)
 
 
 def crossover(rows: Sequence[Row]) -> list[str]:
-    """Drafting against not drafting, by how many requests run at once."""
-    plans = sorted((row for row in rows if row.drafts and not row.run["published"] and row.load("at-4")), key=lambda row: row.drafts or 0)
+    """Drafting against not drafting, by how many requests run at once; the balanced plan, whose places are the same for all lengths."""
+    plans = sorted((row for row in rows if row.name in CROSSOVER and row.loads("at-4")), key=lambda row: row.drafts or 0)
     head = ["at once", "no drafting", *(f"simulated {row.drafts}" for row in plans)]
     body = []
     for count in AT_ONCE:
         base = speed(rows, BASE_CROSSOVER, f"at-{count}")
         cells = [str(count), f"{base:,.0f}" if base else "-"]
         for row in plans:
-            sent = row.load(f"at-{count}")
-            cells.append(f"{sent['tokens_per_second']:,.0f} ({ratio(sent['tokens_per_second'], base)})" if sent else "-")
+            found = row.middle(f"at-{count}", "tokens_per_second")
+            cells.append(f"{found:,.0f} ({ratio(found, base)})" if found else "-")
+        body.append(cells)
+    return table(head, body)
+
+
+def few(rows: Sequence[Row]) -> list[str]:
+    """The low-latency plan beside the balanced one, where few requests run at once."""
+    plans = [row for row in rows if row.name in FEW and row.loads("at-1")]
+    head = ["at once", *(f"{figure} of `{row.name}`" for row in plans for figure in ("tokens/s", "latency p50, s"))]
+    body = []
+    for count in AT_ONCE[:3]:
+        cells = [str(count)]
+        for row in plans:
+            found = row.middle(f"at-{count}", "tokens_per_second"), row.middle(f"at-{count}", "latency_p50")
+            cells += ["-" if value is None else f"{value:,.{digits}f}" for value, digits in zip(found, (0, 1))]
         body.append(cells)
     return table(head, body)
 
 
 def memory(rows: Sequence[Row]) -> list[str]:
-    """What each plan said, what the engine said, and what was left in the worst moment of all loads."""
+    """What each plan said, what the engine said, and what was left in the worst moment of all loads of all its starts."""
     head = [
         "server",
         "fraction",
@@ -133,8 +166,8 @@ def memory(rows: Sequence[Row]) -> list[str]:
         def both(key: str, seen: Any, planned: dict[str, Any] = planned) -> str:
             return f"{planned[key]:,} / {seen:,}" if planned else f"{seen:,}"
 
-        used = [sent["used_mib"] for sent in row.run["loads"].values() if sent.get("used_mib")]
-        worst = row.run["loads"].get("worst") or {}
+        used = [sent["used_mib"] for run in row.runs for sent in run["loads"].values() if sent.get("used_mib")]
+        worst: dict[str, Any] = next((run["loads"]["worst"] for run in row.runs if "worst" in run["loads"]), {})
         body.append(
             [
                 f"`{row.name}`",
@@ -153,8 +186,7 @@ def memory(rows: Sequence[Row]) -> list[str]:
 def commands(rows: Sequence[Row]) -> list[str]:
     """Each server's command, and what became of those that did not serve."""
     lines, seen = [], set()
-    for row in rows:
-        run = row.run
+    for run in (run for row in rows for run in row.runs):
         words = " ".join([*(f"{name}={value}" for name, value in sorted(run["env"].items())), *run["argv"]])
         if words in seen:
             continue
@@ -166,7 +198,7 @@ def commands(rows: Sequence[Row]) -> list[str]:
             else f" **Did not start**: {run['start']['cause']['what']} ({run['start']['cause']['code']})."
         )
         died = f" **Died**: {run['died']}." if run.get("died") else ""
-        lines += [f"- `{row.name}`: `{words}`{changed}{ended}{died}"]
+        lines += [f"- `{run['name']}`: `{words}`{changed}{ended}{died}"]
     return [*lines, ""]
 
 
@@ -180,15 +212,31 @@ def ran(records: Sequence[dict[str, Any]]) -> list[str]:
     return [*lines, ""]
 
 
+def of_release(rows: Sequence[Row], mark: str) -> list[str]:
+    """The tables of one release, those that have a line."""
+    parts: list[str] = []
+    for title, made, there in (
+        ("96 requests of 1024 tokens in, 512 out", of_load(rows, "96"), any(row.loads("96") for row in rows)),
+        ("32 requests of 7680 tokens in, 512 out", of_load(rows, "8k"), any(row.loads("8k") for row in rows)),
+        ("When drafting pays: 1024 tokens in, 256 out, all at once, tokens/s", crossover(rows), any(row.loads("at-43") for row in rows)),
+        ("Few at once: 1024 tokens in, 256 out", few(rows), any(row.name == FEW[-1] for row in rows)),
+        ("Memory: planned / seen, and the worst case", memory(rows), True),
+        ("The commands", commands(rows), True),
+    ):
+        if there:
+            parts += [f"## {title}{mark}", "", *made]
+    return parts
+
+
 def render(records: Sequence[dict[str, Any]]) -> str:
-    """All tables."""
+    """All tables, a release after the other: figures of two releases are never in one."""
     ordered = sorted(records, key=lambda record: str(record["date"]))
     rows = rows_of(ordered)
-    parts = [*ran(ordered), "## 96 requests of 1024 tokens in, 512 out", "", *of_load(rows, "96")]
-    parts += ["## 32 requests of 7680 tokens in, 512 out", "", *of_load(rows, "8k")]
-    parts += ["## When drafting pays: 1024 tokens in, 256 out, all at once, tokens/s", "", *crossover(rows)]
-    parts += ["## Memory: planned / seen, and the worst case", "", *memory(rows)]
-    parts += ["## The commands", "", *commands(rows)]
+    releases = list(dict.fromkeys(row.release for row in rows))
+    parts = ran(ordered)
+    for release in releases:
+        mark = "" if release == releases[0] else f" (SGLang {release})"
+        parts += of_release([row for row in rows if row.release == release], mark)
     return "\n".join(parts)
 
 

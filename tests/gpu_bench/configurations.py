@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,6 +18,7 @@ from ansible_collections.inference.sglang.plugins.module_utils._launch_plan impo
 from ansible_collections.inference.sglang.plugins.module_utils._releases import release_of
 
 from tests.bench_plan.published import command_of
+from tests.gpu_bench.loads import LOADS, WORST
 
 MODEL = "Qwen3.6-27B"
 CONFIG = Path(__file__).resolve().parents[2] / "inventories/lab/models" / MODEL / "config.json"
@@ -127,7 +128,7 @@ def published_command(wanted: Wanted, release: str, cards: Sequence[Mapping[str,
     if found is None:
         raise ValueError(f"no command of the {wanted.published} for {MODEL}")
     changed = [found.changed] if found.changed else []
-    own = "--" + release_of(release).strategy_option.replace("_", "-")
+    own = "--" + release_of(release, allow_unverified=True).strategy_option.replace("_", "-")
     argv = []
     for word in found.argv:
         if word.startswith("--mamba-") and word.endswith("-strategy") and word != own:
@@ -140,12 +141,14 @@ def published_command(wanted: Wanted, release: str, cards: Sequence[Mapping[str,
     argv = _put(argv, {"--host": str(where["host"]), "--port": str(where["port"]), "--load-format": "dummy"})
     drafts = {} if _drafting(argv) else {"speculative_algorithm": "none"}
     # What a start of this model logs is in any plan for it.
-    gate = launch_plan(_config(), release, list(cards), settings={**where, **drafts})["gate"]
+    gate = _plan(release, cards, {**where, **drafts}, {})["gate"]
     return Command(argv, dict(found.env), gate, changed=", ".join(changed))
 
 
-def _config() -> Any:
-    return json.loads(CONFIG.read_text())
+def _plan(release: str, cards: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], workload: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan for the release that is there, verified or not: the run itself is what shows whether it is right."""
+    config = json.loads(CONFIG.read_text())
+    return launch_plan(config, release, list(cards), settings=dict(settings), workload=dict(workload), allow_unverified_release=True)
 
 
 def command(wanted: Wanted, release: str, cards: Sequence[Mapping[str, Any]], where: Mapping[str, Any]) -> Command:
@@ -154,7 +157,7 @@ def command(wanted: Wanted, release: str, cards: Sequence[Mapping[str, Any]], wh
         found = published_command(wanted, release, cards, where)
     else:
         settings = {**where, "load_format": "dummy", **wanted.settings}
-        plan = launch_plan(_config(), release, list(cards), settings=settings, workload=dict(wanted.workload))
+        plan = _plan(release, cards, settings, wanted.workload)
         found = Command(plan["argv"], dict(plan["env"]), plan["gate"], plan["memory"]["per_rank"])
     if _drafting(found.argv) and wanted.accept is not None:
         found.env[SIMULATE] = str(wanted.accept)
@@ -168,3 +171,12 @@ def chosen(names: Sequence[str]) -> list[Wanted]:
     if missing:
         raise ValueError(f"no configuration {', '.join(missing)}; there are: {', '.join(known)}")
     return [known[name] for name in names] if names else list(WANTED)
+
+
+def with_loads(wanted: Wanted, names: str) -> Wanted:
+    """The same with only these of its loads, in its order; with all of them where none is named."""
+    kept = set(names.split(",")) if names else set(wanted.loads)
+    unknown = sorted(kept - {*LOADS, WORST})
+    if unknown:
+        raise ValueError(f"no load {', '.join(unknown)}; there are: {', '.join((*LOADS, WORST))}")
+    return replace(wanted, loads=tuple(load for load in wanted.loads if load in kept))

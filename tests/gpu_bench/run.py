@@ -66,11 +66,12 @@ class Bench:
         except Exception as error:  # whatever it is, the others are still to be measured
             self.runs.append({"name": wanted.name, "left_out": f"no command: {error}"})
             return
+        before = sum(run["name"] == wanted.name for run in self.runs)
         argv = [*self.engine, *found.argv]
         self.say(f"{wanted.name}: {' '.join(found.argv)} {found.env}")
         run = _described(wanted, found)
         self.runs.append(run)
-        server = Server(argv, found.env, self.out / f"{wanted.name}.log")
+        server = Server(argv, found.env, self.out / (f"{wanted.name}-{before + 1}.log" if before else f"{wanted.name}.log"))
         try:
             run["start"] = _started(server.wait(found.gate, min(self.timeout, max(self.left(), 1.0))))
             run["start"]["used_mib"] = max(used_mib(), default=None)

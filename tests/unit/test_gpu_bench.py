@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.gpu_bench.client import Answer
-from tests.gpu_bench.configurations import SIMULATE, WANTED, Wanted, chosen, command
+from tests.gpu_bench.configurations import SIMULATE, WANTED, Wanted, chosen, command, with_loads
 from tests.gpu_bench.figures import decoding, most_running, percentile, summary
 from tests.gpu_bench.loads import LOADS, load_named, prompts, worst_case
 from tests.gpu_bench.run import Bench
@@ -64,6 +64,29 @@ def test_every_configuration_makes_a_command_on_dummy_weights_and_knows_its_load
     assert (SIMULATE in found.env) == drafts, "what drafts on dummy weights is simulated, and nothing else"
     assert all(load_named(name, FIGURES).requests for name in wanted.loads)
     assert bool(found.predicted) == (not wanted.published)
+
+
+@pytest.mark.parametrize("wanted", WANTED, ids=lambda wanted: wanted.name)
+def test_a_release_that_is_not_verified_is_measured_too(wanted: Wanted) -> None:
+    """On a GPU it is the run that shows what the release does; nothing of a command is spelled as another release spells it."""
+    found = command(wanted, "0.5.15.post1", CARDS, WHERE)
+    assert "--mamba-scheduler-strategy" not in found.argv
+    assert "--mamba-scheduler-strategy" not in found.changed
+
+
+def test_some_of_the_loads_can_be_asked_for() -> None:
+    ours = chosen(["ours"])[0]
+    assert with_loads(ours, "").loads == ours.loads
+    assert with_loads(ours, "worst,96,8k").loads == ("96", "worst"), "its own order, and nothing that it is not for"
+    with pytest.raises(ValueError, match="no load at-2; there are: 96, 8k"):
+        with_loads(ours, "96,at-2")
+
+
+def test_one_that_is_named_twice_is_started_twice_and_keeps_both_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDIN_LOG", str(ROOT / "tests/data/logs/fail-no-strategy.log"))
+    runs = ran(tmp_path, "card", "card")
+    assert [run["name"] for run in runs] == ["card", "card"]
+    assert all((tmp_path / name).stat().st_size for name in ("card.log", "card-2.log"))
 
 
 def test_prompts_are_as_long_as_said_and_never_the_same() -> None:
