@@ -29,12 +29,14 @@ from ansible_collections.inference.sglang.plugins.module_utils._errors import Co
 from ansible_collections.inference.sglang.plugins.module_utils._failures_own import NO_DISPATCHER, STOPPED, SUPERSEDED
 from ansible_collections.inference.sglang.plugins.module_utils._log_stages import (
     ARGUMENTS,
-    AS_DRAFT,
+    DRAFT_FIRST,
     ORDER,
     RANK_FIGURES,
     SCHEDULER,
     STAGES,
     Reached,
+    Stage,
+    Turns,
     literal,
     number,
     stamp_seconds,
@@ -130,7 +132,9 @@ class LogGate:
         self._stages: dict[str, Reached] = {"process": Reached(self._begun)}
         self._dispatchers: dict[str, int] = {}
         self._kernels = ""
-        self._drafting: set[str] = set()
+        self._turns: dict[str, Turns] = {}
+        self._line: tuple[Stage, ...] = STAGES
+        self._order: Mapping[str, int] = ORDER
         self._rank_stages: dict[str, str] = {}
         self._seen: set[int] = set()
         self._dying: Optional[float] = None
@@ -208,16 +212,16 @@ class LogGate:
     # -- output --------------------------------------------------------------------------------------------------------------
     def _slowest(self) -> tuple[str, str]:
         """The stage that went silent: that of the rank that is behind, as long as every rank logs its stages; and that rank."""
-        order = {rank: ORDER[stage] for rank, stage in self._rank_stages.items()}
-        if ORDER[self.stage] > ORDER["graphs"] or len(set(order.values())) < 2:
+        order = {rank: self._order[stage] for rank, stage in self._rank_stages.items()}
+        if self._order[self.stage] > self._order["graphs"] or len(set(order.values())) < 2:
             return self.stage, ""
         rank = min(order, key=lambda name: order[name])
-        return STAGES[order[rank]].name, rank
+        return self._line[order[rank]].name, rank
 
     def next_stage(self, after: str = "") -> str:
         """What should have followed the present stage, among what this start is expected to do."""
         after = after or self.stage
-        for stage in STAGES[ORDER[after] + 1 :]:
+        for stage in self._line[self._order[after] + 1 :]:
             if stage.name.startswith("draft") and self.expectation.count < 2:
                 continue
             if stage.name in ("backend", "dispatcher") and not self.expectation.dispatcher:
@@ -229,7 +233,7 @@ class LogGate:
         """Each stage reached, in order, with the seconds after the start at which it began."""
         first_stamp = min((r.stamp for r in self._stages.values() if r.stamp is not None), default=0.0)
         result = []
-        for stage in STAGES:
+        for stage in self._line:
             reached = self._stages.get(stage.name)
             if reached is None:
                 continue
@@ -294,27 +298,34 @@ class LogGate:
         for stage in STAGES:
             if not stage.pattern.search(body):
                 continue
-            name = stage.name
-            if name == "weights" and "free_before_weights_gb" in self.ranks.get(rank, {}):
-                self._drafting.add(rank)
-            if rank in self._drafting:
-                name = AS_DRAFT.get(name, name)
+            turns = self._turns.setdefault(rank, Turns())
+            was, name = turns.draft_first, turns.stage(stage.name, body)
+            if turns.draft_first and not was:
+                self._on_draft_first(rank)
             self._note_rank(name, rank)
             self._enter(name, stamp)
             return
 
+    def _on_draft_first(self, rank: str) -> None:
+        """What was taken for the beginning of its pools was the end of the model's weights."""
+        if self._line is STAGES:
+            self._line, self._order = DRAFT_FIRST, {stage.name: index for index, stage in enumerate(DRAFT_FIRST)}
+            self._stages.pop("memory", None)
+            self.stage = "weights" if self.stage == "memory" else self.stage
+        self._rank_stages[rank] = "weights"
+
     def _note_rank(self, name: str, rank: str) -> None:
         if name == "backend" and not rank.endswith("TP0"):
             name = "dispatcher"  # only rank 0 logs that line
-        if ORDER["distributed"] <= ORDER[name] <= ORDER["graphs"]:
-            self._rank_stages[rank] = max(self._rank_stages.get(rank, name), name, key=lambda n: ORDER[n])
+        if self._order["distributed"] <= self._order[name] <= self._order["graphs"]:
+            self._rank_stages[rank] = max(self._rank_stages.get(rank, name), name, key=lambda n: self._order[n])
 
     def _enter(self, name: str, stamp: Optional[float]) -> None:
         if name not in self._stages:
             self._stages[name] = Reached(self.clock(), stamp)
             if self.on_stage:
-                self.on_stage(name, STAGES[ORDER[name]].what)
-        if ORDER[name] > ORDER[self.stage]:  # ranks interleave: one may be a stage behind another
+                self.on_stage(name, self._line[self._order[name]].what)
+        if self._order[name] > self._order[self.stage]:  # ranks interleave: one may be a stage behind another
             self.stage = name
 
     def _read_figures(self, body: str, rank: str) -> None:
@@ -330,7 +341,7 @@ class LogGate:
             found = pattern.search(body)
             if found:
                 place = self.ranks.setdefault(rank, {})
-                if rank in self._drafting:
+                if self._turns.setdefault(rank, Turns()).is_drafts(body):
                     place = place.setdefault("draft", {})
                 place.update({name: number(found[group]) for group, name in names.items() if found[group] is not None})
                 return

@@ -7,7 +7,7 @@ from __future__ import annotations
 import calendar
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.inference.sglang.plugins.module_utils._releases import log_wording, strategy_options
@@ -34,7 +34,7 @@ def _stage(name: str, pattern: str, what: str) -> Stage:
     return Stage(name, re.compile(pattern), what)
 
 
-# In the order of a start. A second "Load weight begin" of a rank is the draft model's, and so is what follows it.
+# In the order of a start up to SGLang 0.5.13; from 0.5.14 on a draft model loads before the pools are sized (DRAFT_FIRST).
 STAGES: tuple[Stage, ...] = (
     _stage("process", r"(?!)", "start of the process, imports"),
     _stage("arguments", r"Attention backend not specified|server_args=ServerArgs\(|^Spec v[12] is ", "arguments resolved"),
@@ -55,6 +55,17 @@ STAGES: tuple[Stage, ...] = (
 )
 ORDER = {stage.name: index for index, stage in enumerate(STAGES)}
 AS_DRAFT = {"weights": "draft weights", "memory": "draft memory", "dispatcher": "draft dispatcher", "graphs": "draft graphs"}
+_MODELS = {theirs: ours for ours, theirs in AS_DRAFT.items()}
+_TURN = ORDER["weights"], ORDER["draft graphs"]
+DRAFT_FIRST: tuple[Stage, ...] = (
+    *STAGES[: _TURN[0]],
+    # Each of the draft's follows the model's own, but for its weights, which the sizes of all pools wait for.
+    *sorted(
+        STAGES[_TURN[0] : _TURN[1] + 1],
+        key=lambda stage: (ORDER[_MODELS.get(stage.name, stage.name)], stage.name in _MODELS),
+    ),
+    *STAGES[_TURN[1] + 1 :],
+)
 
 RANK_FIGURES: tuple[tuple[re.Pattern[str], dict[str, str]], ...] = (
     (re.compile(r"^Load weight begin\. avail mem=(?P<a>[\d.]+) GB"), {"a": "free_before_weights_gb"}),
@@ -94,6 +105,53 @@ ARGUMENTS = re.compile(
     rf"|speculative_num_draft_tokens|{'|'.join(strategy_options())}|disable_radix_cache|disable_overlap_schedule|load_format)"
     r"=(?P<value>'[^']*'|None|True|False|-?[\d.]+)(?=[,)])"
 )
+
+_POOLS_DONE = re.compile(r"^Memory pool end")
+_WEIGHTS = re.compile(r"^Load weight ")
+_DRAFT_GRAPH = re.compile(r"^Capture draft ")
+
+
+@dataclass
+class Turns:
+    """Whose a rank's lines are, the model's or its draft model's: by their order, since both log the same words.
+
+    A second "Load weight begin" is the draft's. Up to SGLang 0.5.13 the model is complete by then and all that follows is the draft's. From
+    0.5.14 on (``draft_counted_first`` of the release table) its pools come later, and the two take turns: pools, dispatchers, graphs.
+    """
+
+    drafting: bool = False
+    draft_first: bool = False
+    _seen: set[str] = field(default_factory=set)
+
+    def stage(self, name: str, body: str) -> str:
+        """The stage that a line begins, or is in, by its own stage's name."""
+        if name == "weights" and "weights" in self._seen:
+            self.drafting, self.draft_first = True, "pools" not in self._seen
+        if not self.drafting or name not in AS_DRAFT:
+            self._seen.add(name)
+            return name
+        if not self.draft_first or _WEIGHTS.search(body):
+            return AS_DRAFT["weights" if self.draft_first else name]
+        first = "pools" if name == "memory" else name
+        if first in self._seen:
+            return AS_DRAFT[name]
+        if name != "memory":
+            self._seen.add(name)
+        return name
+
+    def is_drafts(self, body: str) -> bool:
+        """Whether the figures of a line are the draft's; in the order of the log."""
+        if not self.draft_first:
+            ours = not self.drafting
+        elif _WEIGHTS.search(body):
+            ours = False
+        elif body.startswith("Capture "):
+            ours = not _DRAFT_GRAPH.search(body)
+        else:
+            ours = "pools" not in self._seen
+        if _POOLS_DONE.search(body):
+            self._seen.add("pools")
+        return not ours
 
 
 def number(text: str) -> Any:
