@@ -227,7 +227,7 @@ _next(
     kernel="0.4.4",
 )
 _next("0.5.15", "arg_groups", modelopt_mixed="listed", transformers="5.12.1")
-_next("0.5.15.post1")
+_next("0.5.15.post1", memory_measured=True)
 _next(
     "0.5.16",
     verification_dies=False,

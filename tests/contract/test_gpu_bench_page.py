@@ -8,9 +8,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
+
+from scripts import gpu_bench_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = [
@@ -25,6 +27,43 @@ PLANNED = [run for run in RUNS if run.values[0]["predicted"]]  # type: ignore[in
 def test_the_page_shows_the_records() -> None:
     run = subprocess.run([sys.executable, str(ROOT / "scripts/gpu_bench_tables.py")], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def measured(release: str, name: str, *speeds: float, drafts: Optional[float] = 2.5) -> dict[str, Any]:
+    """A record with one server, started as often as there are speeds."""
+    figures = {"max_running_requests": 8, "mem_fraction_static": 0.8, "max_total_num_tokens": 9, "available_gpu_mem_gb": 1.0}
+    figures["ranks"] = {"TP0": {"state_slots": 40}}
+    times = dict.fromkeys(("latency_p50", "latency_p95", "first_token_p50", "first_token_p95"), 1.0)
+    runs = [
+        {
+            "name": name,
+            "what": name,
+            "published": "",
+            "changed": "",
+            "simulated_accept_length": drafts,
+            "argv": ["--x"],
+            "env": {},
+            "predicted": None,
+            "start": {"figures": figures, "verdict": "ready"},
+            "loads": {"96": {**times, "tokens_per_second": speed, "decoding_tokens_per_second": speed, "running_at_once": 8}},
+        }
+        for speed in speeds
+    ]
+    card = {"name": "NVIDIA H200", "memory_mib": 143771}
+    versions = {"sglang": release, "torch": "2", "python": "3"}
+    return {"date": "2026-11-30T00:00:00Z", "cards": [card], "driver": "580", "versions": versions, "commit": "c0ffee", "runs": runs}
+
+
+def test_repeats_are_one_line_with_their_spread_and_releases_are_never_in_one_table() -> None:
+    records = [measured("1.0", "cookbook", 1000.0, 1200.0), measured("1.0", "ours", 1600.0, 1700.0, 1650.0)]
+    text = gpu_bench_tables.render([*records, measured("2.0", "ours", 3000.0), measured("1.0", "cookbook", 1100.0)])
+    older, newer = text.split("## 96 requests")[1:]
+    lines = [line for line in older.splitlines() if line.startswith("| `")]
+    assert lines[0].startswith("| `cookbook` | cookbook | simulated 2.5 | 8 | 8 | 3 | 1,100 (1,000 to 1,200) | 1.00 |")
+    assert lines[1].startswith("| `ours` | ours | simulated 2.5 | 8 | 8 | 3 | 1,650 (1,600 to 1,700) | 1.50 |")
+    assert "(SGLang 2.0)" in newer.splitlines()[0]
+    assert "| `ours` | ours | simulated 2.5 | 8 | 8 | 1 | 3,000 | - | 3,000 |" in newer
+    assert "3,000" not in older
 
 
 @pytest.mark.parametrize("run", PLANNED)
