@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "ansible_collections.inference.sglang.plugins.module_utils"
 SOURCE = ROOT / "plugins/module_utils/_log_gate.py"
-TESTS = tuple(f"tests/unit/test_log_gate{part}.py" for part in ("", "_conditions", "_figures"))
+TESTS = tuple(f"tests/unit/test_log_gate{part}.py" for part in ("", "_conditions", "_draft", "_figures"))
 # Patterns whose alternatives are conditions, too.
 PATTERNS = ("_DEATHS", "_LAST_WORDS")
 # Mutants that no test can tell from the gate, with the reason.
