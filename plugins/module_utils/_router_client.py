@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Optional
 
+from ansible_collections.inference.sglang.plugins.module_utils._balancer_host import locked
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient, Reply, TooSlow, Unreachable
 from ansible_collections.inference.sglang.plugins.module_utils._router import (
@@ -23,7 +22,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._router import (
 )
 
 ANSWER_SECONDS = 10.0
-LOCK_SECONDS = 30.0
 
 
 class RouterStopped(Exception):
@@ -105,21 +103,7 @@ class WorkersFile:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nobody else reads it to act on it meanwhile. Raises OSError where the role made no router."""
-        deadline = time.monotonic() + LOCK_SECONDS
-        with open(self._lock, encoding="utf-8") as stream:
-            while True:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError as error:
-                    if time.monotonic() >= deadline:
-                        raise SglangError(
-                            "the router's list of servers is held by another run",
-                            found=f"{self._lock} is locked for {LOCK_SECONDS:.0f} seconds",
-                            wanted="a lock that is held for moments only",
-                            next_step="look for a process that hangs (fuser), then run again",
-                        ) from error
-                    time.sleep(0.1)
+        with open(self._lock, encoding="utf-8") as stream, locked(stream, "the router's list of servers"):
             yield
 
     def read(self) -> dict[str, dict[str, Any]]:

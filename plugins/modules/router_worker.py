@@ -79,12 +79,11 @@ model:
 
 import json
 import os
-import time
 from typing import Any, Optional
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._balancer_host import Deadline, wait_until_healthy
 from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
-from ansible_collections.inference.sglang.plugins.module_utils._probe_client import HttpClient, TooSlow, Unreachable
 from ansible_collections.inference.sglang.plugins.module_utils._router import (
     ADD,
     REMOVE,
@@ -96,9 +95,6 @@ from ansible_collections.inference.sglang.plugins.module_utils._router import (
 )
 from ansible_collections.inference.sglang.plugins.module_utils._router_client import RouterClient, RouterStopped, WorkersFile
 
-# The router tells nobody when its job is done.
-POLL_SECONDS = 0.5
-HEALTH_SECONDS = 10.0
 # Looks at a list without the server, so that a registration that was on its way when it was removed is seen.
 LOOKS = 3
 
@@ -111,18 +107,12 @@ class Work:
         self.api_key = params["api_key"]
         self.client = client
         self.file = WorkersFile(params["root"])
-        self.timeout = params["timeout"]
-        self.deadline = time.monotonic() + self.timeout
+        # The router tells nobody when its job is done.
+        self.deadline = Deadline(params["timeout"])
 
     def listed(self) -> list[Worker]:
         """This server, once for each spelling of its address."""
         return [worker for worker in self.client.workers() if worker.url == self.url]
-
-    def pause(self, what: str, found: str, next_step: str) -> None:
-        """Until the next look; fails when the time is up."""
-        if time.monotonic() >= self.deadline:
-            raise SglangError(what, found=f"after {self.timeout} seconds: {found}", wanted="that in less time", next_step=next_step)
-        time.sleep(POLL_SECONDS)
 
     # -- in ------------------------------------------------------------------------------------------------------------------
     def put_in(self, check_mode: bool) -> dict[str, Any]:
@@ -134,7 +124,7 @@ class Work:
         if check_mode:
             return {"changed": bool(steps), "steps": list(steps), "running": True}
         if ADD in steps:
-            self.wait_for_health()
+            wait_until_healthy(self.url, "the router", self.deadline)
         if REMOVE in steps:
             self.remove_listed()
         if ADD in steps:
@@ -145,24 +135,6 @@ class Work:
             identifier = listed[0].identifier
         worker = self.wait_for_listing(identifier)
         return {"changed": bool(steps), "steps": list(steps), "running": True, "model": worker.model}
-
-    def wait_for_health(self) -> None:
-        """As the router will see it."""
-        http = HttpClient(self.url)
-        while True:
-            try:
-                status = http.request("GET", "/health", None, HEALTH_SECONDS).status
-                if status == 200:
-                    return
-                found = f"status {status} for {self.url}/health"
-            except (Unreachable, TooSlow) as error:
-                found = f"{self.url}: {error}"
-            self.pause(
-                "the server is not healthy as seen from the router",
-                found,
-                "let it listen on an address that the router reaches (sglang_server_host) and open the way; "
-                "fleet_rollout_address names another address",
-            )
 
     def wait_for_listing(self, identifier: str) -> Worker:
         """Listed, healthy, and with a model."""
@@ -183,7 +155,9 @@ class Work:
                 raise SglangError(
                     "the router could not add the server", words or "no reason given", "a server that answers it", "correct what it says"
                 )
-            self.pause("the router does not take the server for healthy", f"{self.url} {state}", "journalctl -u sglang-router says why")
+            self.deadline.pause(
+                "the router does not take the server for healthy", f"{self.url} {state}", "journalctl -u sglang-router says why"
+            )
 
     # -- out -----------------------------------------------------------------------------------------------------------------
     def take_out(self, check_mode: bool) -> dict[str, Any]:
@@ -210,7 +184,7 @@ class Work:
             for worker in listed:
                 self.client.remove(worker.identifier)
             looks = 0 if listed else looks + 1
-            self.pause("the router goes on listing the server", self.url, "journalctl -u sglang-router says why")
+            self.deadline.pause("the router goes on listing the server", self.url, "journalctl -u sglang-router says why")
 
 
 def read_record(root: str) -> tuple[str, Optional[str]]:
