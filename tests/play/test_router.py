@@ -5,14 +5,11 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from tests.support.load_client import ask
-from tests.support.router_lab import KEY, ROUTER_PORT, SERVER_KEY, SERVER_PORT, Fleet, fetched, fleet_of, is_ready, url_of
+from tests.support.router_lab import KEY, SERVER_KEY, Fleet, Stream, answer, fleet_of, is_ready, running, until, url_of
 
 pytestmark = [pytest.mark.host, pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")]
 UNIT = "sglang-router.service"
@@ -31,39 +28,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 def in_router(fleet: Fleet) -> set[str]:
     return {url for url, worker in fleet.workers().items() if worker["is_healthy"]}
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.3)
-    return True
-
-
-def answer(fleet: Fleet) -> str:
-    payload = {"model": "standin", "messages": [{"role": "user", "content": "What is the capital of France?"}], "max_tokens": 16}
-    return ask((fleet.balancer.address, ROUTER_PORT), payload, KEY, 30)
-
-
-class Stream(threading.Thread):
-    """A long answer on its way through the router."""
-
-    def __init__(self, fleet: Fleet, tokens: int) -> None:
-        super().__init__(daemon=True)
-        self.fleet, self.tokens, self.fault = fleet, tokens, "still on its way"
-        self.start()
-
-    def run(self) -> None:
-        payload = {"model": "standin", "messages": [{"role": "user", "content": "go on"}], "stream": True, "ignore_eos": True}
-        address = (self.fleet.balancer.address, ROUTER_PORT)
-        self.fault = ask(address, {**payload, "max_tokens": self.tokens}, KEY, 120)
-
-
-def running(fleet: Fleet, number: int) -> bool:
-    """Whether a server has a request in flight, by its own figures."""
-    return '"num_running_reqs": 0' not in fetched(fleet.servers[number], f"http://127.0.0.1:{SERVER_PORT}/v1/loads", SERVER_KEY)
 
 
 def test_a_server_is_drained_without_a_lost_request_and_comes_back(fleet: Fleet) -> None:

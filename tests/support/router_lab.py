@@ -1,6 +1,6 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A router's host and servers behind it, all real systemd hosts of the lab."""
+"""A balancer's host and servers behind it, all real systemd hosts of the lab."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.play.conftest import CARD, MODELS, STANDIN, STATE, Host, Play, install_standin, lab, subnet
+from tests.support.load_client import ask
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = (ROOT / "roles/sglang_router/files/locks/router.txt", ROOT / "roles/ml_env/files/locks/uv.txt")
@@ -46,11 +49,13 @@ def wheelhouse() -> Path:
 
 @dataclass
 class Fleet(Host):
-    """One router's host and servers; plays run with all of them in the inventory."""
+    """One balancer's host and servers; plays run with all of them in the inventory. Clients come to `port` with `key`."""
 
     balancer: Host = field(default_factory=lambda: Host("", "", Path()))
     servers: list[Host] = field(default_factory=list)
     kind: str = "sglang_router"
+    port: int = ROUTER_PORT
+    key: str = KEY
     settings: dict[str, Any] = field(default_factory=dict)
 
     def inventory(self) -> dict[str, Any]:
@@ -130,24 +135,65 @@ def lane_of(number: int) -> tuple[str, int]:
     return (f"prt{lane}-{number}", 201 + 10 * lane + number) if lane < 5 else (f"rt{number + 1}", 61 + number)
 
 
+def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    """Whether it came true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.3)
+    return True
+
+
+def answer(fleet: Fleet) -> str:
+    """A short answer through the balancer. Returns the fault."""
+    payload = {"model": "standin", "messages": [{"role": "user", "content": "What is the capital of France?"}], "max_tokens": 16}
+    return ask((fleet.balancer.address, fleet.port), payload, fleet.key, 30)
+
+
+class Stream(threading.Thread):
+    """A long answer on its way through the balancer."""
+
+    def __init__(self, fleet: Fleet, tokens: int) -> None:
+        super().__init__(daemon=True)
+        self.fleet, self.tokens, self.fault = fleet, tokens, "still on its way"
+        self.start()
+
+    def run(self) -> None:
+        payload = {"model": "standin", "messages": [{"role": "user", "content": "go on"}], "stream": True, "ignore_eos": True}
+        address = (self.fleet.balancer.address, self.fleet.port)
+        self.fault = ask(address, {**payload, "max_tokens": self.tokens}, self.fleet.key, 120)
+
+
+def running(fleet: Fleet, number: int) -> bool:
+    """Whether a server has a request in flight, by its own figures."""
+    return '"num_running_reqs": 0' not in fetched(fleet.servers[number], f"http://127.0.0.1:{SERVER_PORT}/v1/loads", SERVER_KEY)
+
+
 @contextmanager
 def fleet_of(folder: Path, servers: int) -> Iterator[Fleet]:
+    """With SGLang's router as the balancer, which a play installs."""
+    with hosts_of(folder, servers, "--mount-ro", f"{wheelhouse()}:/mnt/wheels") as hosts:
+        yield Fleet("fleet", "", folder, balancer=hosts[0], servers=hosts[1:])
+
+
+@contextmanager
+def hosts_of(folder: Path, servers: int, *options: str) -> Iterator[list[Host]]:
     """Boots them: the balancer's host first, servers with the stand-in behind it."""
     lab("build-rootfs", "bookworm")
     net = subnet()
-    wheels = wheelhouse()
     hosts = []
     for number in range(servers + 1):
         name, last = lane_of(number)
         lab("down", name)
-        lab("up", name, str(last), "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin", "--mount-ro", f"{wheels}:/mnt/wheels")
+        lab("up", name, str(last), "bookworm", "--mount-ro", f"{STANDIN}:/mnt/standin", *options)
         hosts.append(Host(name, f"{net}.{last}", folder / name))
     for host in hosts[1:]:
         host.shell("useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin sglang")
         install_standin(host, "/opt/sglang/envs/standin")
         host.write(f"{MODEL}/config.json", (MODELS / "Qwen3.6-27B.json").read_text())
     try:
-        yield Fleet("fleet", "", folder, balancer=hosts[0], servers=hosts[1:])
+        yield hosts
     finally:
         for host in hosts:
             # ssh's control master may still be going away in the host's directory.
