@@ -1,6 +1,7 @@
 # Copyright (c) 2026, inference.sglang maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Servers change one after the other under steady load; its client never tries twice. With drains no request fails."""
+"""Servers change one after the other under steady load, behind each kind of balancer; the client never tries twice, nor do nginx and
+HAProxy here. With drains no request fails."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.balancer_lab import KINDS, BalancedFleet, balanced_fleet_of, stats
 from tests.support.load_client import Load
-from tests.support.router_lab import KEY, ROUTER_PORT, Fleet, fetched, fleet_of
+from tests.support.router_lab import Fleet, fetched, fleet_of
 
 pytestmark = [pytest.mark.full, pytest.mark.host, pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")]
 SERVERS = 3
@@ -21,18 +23,27 @@ SERVERS = 3
 STREAM_TOKENS = 80
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    with fleet_of(tmp_path_factory.mktemp("rolling"), SERVERS) as made:
-        deployed = made.run("one.yml")
-        assert deployed.ok, deployed.output
-        routed = made.run("playbooks/router.yml")
-        assert routed.ok, routed.output
+@pytest.fixture(scope="module", params=["sglang_router", *KINDS])
+def fleet(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Fleet]:
+    """All serve, and are in their balancer."""
+    folder, kind = tmp_path_factory.mktemp("rolling"), request.param
+    with balanced_fleet_of(folder, SERVERS, retries=False) if kind in KINDS else fleet_of(folder, SERVERS) as booted:
+        made = booted.behind(kind) if isinstance(booted, BalancedFleet) else booted
+        for playbook in ("one.yml", "playbooks/undrain.yml" if kind in KINDS else "playbooks/router.yml"):
+            done = made.run(playbook)
+            assert done.ok, done.output
         yield made
 
 
+def in_balancer(fleet: Fleet) -> int:
+    """How many servers get requests now."""
+    if isinstance(fleet, BalancedFleet):
+        return len(fleet.serving())
+    return sum(1 for worker in fleet.workers().values() if worker["is_healthy"])
+
+
 class Capacity(threading.Thread):
-    """The fewest servers that the router had at any time."""
+    """The fewest servers that the balancer had at any time."""
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(daemon=True)
@@ -40,11 +51,15 @@ class Capacity(threading.Thread):
 
     def run(self) -> None:
         while not self.stop.wait(0.5):
-            self.least = min(self.least, sum(1 for worker in self.fleet.workers().values() if worker["is_healthy"]))
+            self.least = min(self.least, in_balancer(self.fleet))
 
 
 def retries(fleet: Fleet) -> int:
-    """That the router itself has made so far."""
+    """That the balancer itself has made so far; nginx is configured to make none."""
+    if fleet.kind == "nginx":
+        return 0
+    if fleet.kind == "haproxy":
+        return sum(int(row["wretr"]) + int(row["wredis"]) for row in stats(fleet).values())
     text = fetched(fleet.balancer, "http://127.0.0.1:29000/metrics")
     return sum(int(float(number)) for number in re.findall(r"^smg_worker_retries_total\{.*\} (\S+)$", text, re.M))
 
@@ -52,7 +67,7 @@ def retries(fleet: Fleet) -> int:
 def roll(fleet: Fleet, accept_length: str, drained: bool) -> tuple[Load, Capacity, Any]:
     """Another release for all of them, under load."""
     capacity = Capacity(fleet)
-    load = Load((fleet.balancer.address, ROUTER_PORT), tokens=STREAM_TOKENS, api_key=KEY)
+    load = Load((fleet.balancer.address, fleet.port), tokens=STREAM_TOKENS, api_key=fleet.key)
     environment = {"STANDIN_SPEED": "100", "STANDIN_TOKEN_SECONDS": "0.1", "STANDIN_ACCEPT_LENGTH": accept_length}
     with load:
         capacity.start()
@@ -68,7 +83,8 @@ def test_no_request_fails_while_every_server_changes(fleet: Fleet, record_proper
     assert play.ok, play.output
     record_property("requests", load.count())
     record_property("streams", load.count(stream=True))
-    record_property("retries of the router", retries(fleet) - before)
+    record_property("retries of the balancer", retries(fleet) - before)
+    print(f"{fleet.kind}: {load.count()} requests, {load.count(stream=True)} of them streams, {retries(fleet) - before} retries")
     assert load.faults == []
     assert load.count(stream=True) >= 2 * SERVERS
     assert capacity.least >= SERVERS - 1

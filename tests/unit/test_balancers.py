@@ -403,9 +403,9 @@ def test_names_that_are_no_files(nginx: FakeNginx, name: str) -> None:
 def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_balancer_host, "LOCK_SECONDS", 0.0)
     path = tmp_path / "lock"
-    with path.open("a") as one, path.open("a") as other, locked(one, "it"):
-        with pytest.raises(SglangError, match="it is held by another run"), locked(other, "it"):
-            pass
+    refused = pytest.raises(SglangError, match="it is held by another run")
+    with path.open("a") as one, path.open("a") as other, locked(one, "it"), refused, locked(other, "it"):
+        pass
     with path.open("a") as third, locked(third, "it"):
         pass
 
