@@ -79,6 +79,8 @@ def parse_listed(state: str, stat: str) -> list[Listed]:
     """Both answers put together."""
     rows = list(csv.reader(stat.lstrip("# ").splitlines()))
     try:
+        if not {"pxname", "svname", "status", "scur", "qcur"}.issubset(rows[0]):
+            raise ValueError("another format")
         found = [dict(zip(rows[0], row)) for row in rows[1:] if row]
         figures = {
             (row["pxname"], row["svname"]): (row["status"], int(row["scur"] or 0) + int(row["qcur"] or 0))
@@ -86,7 +88,7 @@ def parse_listed(state: str, stat: str) -> list[Listed]:
             if row["svname"] not in ("FRONTEND", "BACKEND")
         }
         return [
-            Listed(one.backend, one.name, one.address, one.fqdn, one.port, one.admin, *figures[one.backend, one.name])
+            Listed(one.backend, one.name, one.address, one.fqdn, one.port, one.admin, *figures.get((one.backend, one.name), ("", 0)))
             for one in parse_state(state)
         ]
     except (ValueError, KeyError, IndexError, csv.Error) as error:
@@ -135,10 +137,10 @@ def commands(found: Iterable[Listed], state: str) -> tuple[str, ...]:
     return tuple(f"set server {one.label} state {state}" for one in found if one.out != (state == DRAIN))
 
 
-def recorded(text: str, listed: Iterable[Listed]) -> bool:
-    """Whether the file that outlives HAProxy says the same of who is out."""
+def recorded(text: str, found: Iterable[Listed]) -> bool:
+    """Whether the file that outlives HAProxy says the same of these servers being in or out; the others are other runs' concern."""
     try:
         kept = {one.label: one.admin for one in parse_state(text)}
     except SglangError:
         return False
-    return kept == {one.label: one.admin for one in listed}
+    return all(kept.get(one.label) == one.admin for one in found)

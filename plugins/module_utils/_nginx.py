@@ -68,7 +68,7 @@ class Dump:
 def parse_dump(dump: str, build: str) -> Dump:
     """`build`: the words of ``nginx -V``, for what the configuration leaves out."""
     built = dict(re.findall(r"--(prefix|pid-path)=(\S+)", build))
-    named = re.findall(r"^[ \t]*pid[ \t]+([^;\s]+)[ \t]*;", dump, re.M)
+    named = re.findall(r"(?:^|[;{}])\s*pid\s+([^;\s]+)\s*;", re.sub(r"#.*", "", dump), re.M)
     pid_file = named[-1].strip("\"'") if named else built.get("pid-path", "/run/nginx.pid")
     files = tuple(re.findall(r"^# configuration file (.+):$", dump, re.M))
     return Dump(files, os.path.join(built.get("prefix", "/"), pid_file))

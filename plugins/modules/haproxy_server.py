@@ -203,12 +203,12 @@ class Work:
         if not path:
             return False
         if check_mode:
-            return told or not recorded(read_text(path) or "", self.api.listed())
+            return told or not recorded(read_text(path) or "", self.find())
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path + ".lock", "a", encoding="utf-8") as stream, locked(stream, "HAProxy's state file"):
                 text = self.api.ask(STATE_COMMAND)
-                differs = not recorded(read_text(path) or "", parse_state(text))
+                differs = not recorded(read_text(path) or "", at_address(parse_state(text), self.addresses(), self.port))
                 if differs:
                     write_atomic(path, text)
                 return differs

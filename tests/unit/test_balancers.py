@@ -97,7 +97,9 @@ def test_the_file_says_the_same_whatever_else_changed_in_it() -> None:
     before = state_of(("chat", "a", "192.0.2.1", 1, 0), ("chat", "b", "192.0.2.2", 1, 8))
     assert recorded(before.replace(" 4 6 3 ", " 999 6 2 "), parse_state(before))
     assert not recorded(before, parse_state(state_of(("chat", "a", "192.0.2.1", 1, 8), ("chat", "b", "192.0.2.2", 1, 8))))
-    assert not recorded(before, parse_state(state_of(("chat", "a", "192.0.2.1", 1, 0))))
+    assert not recorded(before, parse_state(state_of(("chat", "c", "192.0.2.3", 1, 0))))
+    # Another server that another run is about to write down is no difference of this one.
+    assert recorded(before, parse_state(state_of(("chat", "a", "192.0.2.1", 1, 0))))
 
 
 STRANGE = [
@@ -258,6 +260,7 @@ def test_what_nginx_reads() -> None:
     build = "nginx version: nginx/1.22.1\nconfigure arguments: --prefix=/usr/share/nginx --pid-path=/run/nginx.pid"
     read = parse_dump(dump, build)
     assert read.files == ("/etc/nginx/nginx.conf", "/etc/nginx/sglang/a.conf") and read.pid_file == "/run/it.pid"
+    assert parse_dump("daemon on; pid '/run/that.pid'; user x;", build).pid_file == "/run/that.pid"
     assert parse_dump("", build).pid_file == "/run/nginx.pid"
     assert parse_dump("pid logs/nginx.pid;", build).pid_file == "/usr/share/nginx/logs/nginx.pid"
 
