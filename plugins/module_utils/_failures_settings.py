@@ -151,8 +151,8 @@ FAILURES: tuple[Failure, ...] = (
     # -- model files -----------------------------------------------------------------------------------------------------------
     Failure(
         "GATE-030",
-        r"^(?:OSError|huggingface_hub\.errors\.HFValidationError): Repo id must be in the form 'repo_name' or 'namespace/repo_name': "
-        r"'(?P<path>[^']*)'",
+        r"^(?:OSError|huggingface_hub\.errors\.HFValidationError): Repo id must "
+        r"(?:be in the form 'repo_name' or 'namespace/repo_name'|use alphanumeric chars[^:]*): '(?P<path>[^']*)'",
         "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/models/none'.",
         "there is no model directory {path}, so SGLang took the path for a repository's name",
         "correct the path, or publish the model there",
@@ -171,7 +171,7 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure(
         "GATE-032",
-        r"^(?:safetensors_rust\.|safetensors\.)?SafetensorError: (?P<error>.*)",
+        r"^(?:[\w.]+\.)?SafetensorError: (?P<error>.*)",
         "safetensors_rust.SafetensorError: Error while deserializing header: MetadataIncompleteBuffer",
         "a shard of the model is damaged or cut short: {error}",
         "fetch the model again; its manifest names the bad file",

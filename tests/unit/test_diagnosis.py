@@ -160,6 +160,29 @@ def test_the_same_silence_without_fusion_is_not_blamed_on_it() -> None:
     assert diagnosis.cause_of_silence("dispatcher", 300, "graphs").code == "GATE-007"
 
 
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (
+            "GATE-030",
+            "huggingface_hub.errors.HFValidationError: Repo id must use alphanumeric chars, '-', '_' or '.'."
+            " The name cannot start or end with '-' or '.' and the maximum length is 96: '/nowhere'.",
+        ),
+        (
+            "GATE-032",
+            "safetensors._safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
+        ),
+    ],
+)
+def test_the_same_failure_in_other_words(code: str, line: str) -> None:
+    """As the real engine said it on a CPU (SGLang 0.5.11, tests/play/test_real_engine_faults.py)."""
+    diagnosis = Diagnosis()
+    diagnosis.feed("Traceback (most recent call last):")
+    diagnosis.feed(line)
+    cause = diagnosis.known_cause()
+    assert cause is not None and cause.code == code
+
+
 # A line that looks like an entry's and must not be taken for it.
 NEAR_MISSES = {
     "GATE-017": "TypeError: 'NoneType' object cannot be interpreted as an integer",
