@@ -16,14 +16,28 @@ UNIT = "sglang-router.service"
 
 
 @pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A router with both servers in it."""
     with fleet_of(tmp_path_factory.mktemp("router"), 2) as made:
         deployed = made.run("one.yml")
         assert deployed.ok, deployed.output
-        routed = made.run("playbooks/router.yml")
-        assert routed.ok, routed.output
+        bring_back(made)
         yield made
+
+
+@pytest.fixture
+def fleet(routed: Fleet) -> Fleet:
+    """The same, whatever the test before has left."""
+    if not is_ready(routed.balancer) or len(in_router(routed)) < 2:
+        for server in routed.servers:
+            server.shell("systemctl start sglang-default.service")
+        bring_back(routed)
+    return routed
+
+
+def bring_back(fleet: Fleet) -> None:
+    done = fleet.run("playbooks/router.yml")
+    assert done.ok, done.output
 
 
 def in_router(fleet: Fleet) -> set[str]:
@@ -84,7 +98,7 @@ def test_keys_are_where_they_belong(fleet: Fleet) -> None:
 def test_a_server_that_does_not_become_idle_is_put_back(fleet: Fleet) -> None:
     first = fleet.servers[0]
     assert fleet.run("playbooks/drain.yml", f"-l {fleet.servers[1].name}").ok
-    stream = Stream(fleet, 300)
+    stream = Stream(fleet, 900)  # outlasts both drains, also on a busy machine
     assert until(lambda: running(fleet, 0))
     drained = fleet.run("playbooks/drain.yml", f"-l {first.name}", fleet_rollout_drain_timeout=3)
     assert not drained.ok
@@ -93,7 +107,7 @@ def test_a_server_that_does_not_become_idle_is_put_back(fleet: Fleet) -> None:
     assert in_router(fleet) == {url_of(first)}
     forced = fleet.run("playbooks/drain.yml", f"-l {first.name}", fleet_rollout_drain_timeout=3, fleet_rollout_drain_force=True)
     assert forced.ok and "goes on after 3 seconds" in forced.output, forced.output
-    stream.join(60)
+    stream.join(300)
     assert stream.fault == ""
     assert fleet.run("playbooks/undrain.yml").ok
 

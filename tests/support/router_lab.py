@@ -162,7 +162,7 @@ class Stream(threading.Thread):
     def run(self) -> None:
         payload = {"model": "standin", "messages": [{"role": "user", "content": "go on"}], "stream": True, "ignore_eos": True}
         address = (self.fleet.balancer.address, self.fleet.port)
-        self.fault = ask(address, {**payload, "max_tokens": self.tokens}, self.fleet.key, 120)
+        self.fault = ask(address, {**payload, "max_tokens": self.tokens}, self.fleet.key, 600)
 
 
 def running(fleet: Fleet, number: int) -> bool:
