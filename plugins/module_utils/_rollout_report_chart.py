@@ -102,7 +102,7 @@ def axis(begin: float, end: float) -> Html:
     return Html(f'<svg class="axis" width="100%" height="22" aria-hidden="true">{joined(*parts)}</svg>')
 
 
-def bar(row: Row, begin: float, end: float, height: int, detail: bool = False) -> Html:
+def time_bar(row: Row, begin: float, end: float, height: int, detail: bool = False) -> Html:
     """A row's stretches on the axis from ``begin`` to ``end``; with ``detail`` the gate's stages are marked."""
     # The crosses last, over whatever came after them.
     crosses = [_cross(_at(span.end, begin, end), 1, height - 2) for span in row.spans if span.failed]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ansible_collections.inference.sglang.plugins.module_utils import _rollout_report as core
 from ansible_collections.inference.sglang.plugins.module_utils._rollout_report import Report, Row
-from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_chart import axis, bar, extent, legend
+from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_chart import axis, extent, legend, time_bar
 from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_html import (
     Html,
     duration,
@@ -100,7 +100,7 @@ def _overview(report: Report) -> Html:
     for row in rows:
         entries += [
             el("dt", row.name, title=row.name),
-            el("dd", bar(row, begin, end, _DENSE_HEIGHT if dense else _HEIGHT)),
+            el("dd", time_bar(row, begin, end, _DENSE_HEIGHT if dense else _HEIGHT)),
         ]
     entries += [el("dt"), el("dd", axis(begin, end), cls="end")]
     return el(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ansible_collections.inference.sglang.plugins.module_utils._rollout_report import Failure, Row
-from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_chart import axis, bar, extent
+from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_chart import axis, extent, time_bar
 from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_html import (
     NONE,
     Html,
@@ -68,7 +68,7 @@ def _timeline(row: Row) -> Html:
     gates = [span.steps for span in row.spans if span.phase == "gate" and span.steps]
     return joined(
         el("h3", "Timeline"),
-        bar(row, begin, end, 22, detail=True),
+        time_bar(row, begin, end, 22, detail=True),
         axis(begin, end),
         el("ul", *phases, cls="phases"),
         _stages(gates[-1]) if gates else None,
