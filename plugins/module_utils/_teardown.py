@@ -90,6 +90,18 @@ class Taken:
             os.rmdir(path)
 
 
+def refuse_left(done: Taken, again: Taken) -> None:
+    """After a removal: what a second look, in check mode, would still take away. It asks no process; what those use was kept."""
+    left = [path for path in again.removed if path not in done.kept]
+    if left:
+        raise SglangError(
+            "something that this collection made is still there",
+            found=", ".join(left[:8]),
+            wanted="nothing of it, after it was removed",
+            next_step="look for what makes it again (a deployment that runs meanwhile), then run again",
+        )
+
+
 # ----- servers -----
 
 
@@ -160,11 +172,11 @@ def _tell_logs(home: str, done: Taken) -> None:
 
 
 def router(places: Places, run: RunCommand) -> Taken:
-    """The router's unit, options, keys and list of servers; its environment, unless something else uses that. A router that still runs is
-    refused. A unit of that name that others wrote stays, with the files that it may use."""
+    """The router's unit, options, keys and list of servers, and its environment. A router that still runs is refused. A unit of that name
+    that others wrote stays, with the files that it may use."""
     done = Taken()
     path = os.path.join(places.units, ROUTER_UNIT)
-    if os.path.lexists(path) and not _has_mark(path):
+    if not router_is_ours(places):
         done.kept[path] = "a unit that this collection did not write"
         return done
     done.units = [ROUTER_UNIT] if os.path.lexists(path) else []
@@ -184,7 +196,11 @@ def router(places: Places, run: RunCommand) -> Taken:
     return done
 
 
-def _has_mark(path: str) -> bool:
+def router_is_ours(places: Places) -> bool:
+    """Whether no other unit has the router's name, by the first line; then its account is ours as well."""
+    path = os.path.join(places.units, ROUTER_UNIT)
+    if not os.path.lexists(path):
+        return True
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.readline().rstrip("\n") == ROUTER_MARK
 

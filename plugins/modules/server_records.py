@@ -48,6 +48,7 @@ instances:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.inference.sglang.plugins.module_utils._errors import SglangError
 from ansible_collections.inference.sglang.plugins.module_utils._prune_users import instance_homes
 from ansible_collections.inference.sglang.plugins.module_utils._rollout_report_records import instance_record
 
@@ -58,7 +59,13 @@ def main() -> None:
     try:
         instances = [instance_record(home) for home in instance_homes(module.params["root"])]
     except OSError as error:
-        module.fail_json(msg=f"cannot read the records: {error}")
+        refused = SglangError(
+            "the records of this host cannot be read",
+            found=str(error),
+            wanted=f"a readable {module.params['root']}/instances",
+            next_step="run the play with become, or correct sglang_server_root",
+        )
+        module.fail_json(**refused.as_result())
     module.exit_json(changed=False, instances=instances)
 
 

@@ -13,6 +13,7 @@ description:
   - Removes what the roles of this collection made, each kind by itself, and tells what stays and why.
   - Ours is what carries a mark of this collection. A unit, an environment, a model or an account that others made or that was adopted
     stays, and so does what another unit or a process of the host uses.
+  - Looks again when it has removed, and fails where something of ours is left.
   - Stops nothing. A unit that still runs is refused. The entry points C(teardown) of the roles do both in order.
 options:
   kind:
@@ -82,9 +83,9 @@ removed:
   elements: str
   returned: success
 kept:
-  description: What stays, each with its C(path) and the C(reason).
+  description: What stays and why, a line each.
   type: list
-  elements: dict
+  elements: str
   returned: success
 units:
   description: The units of this collection, with C(servers) and C(router).
@@ -92,10 +93,12 @@ units:
   elements: str
   returned: success
 account:
-  description: Whether the service user (C(user)) and its group (C(group)) are ours, with C(host).
+  description: Whether the service user (C(user)) and its group (C(group)) are ours, with C(host) and C(router).
   type: dict
   returned: success
 """
+
+import dataclasses
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.inference.sglang.plugins.module_utils import _teardown as core
@@ -132,18 +135,21 @@ def main() -> None:
         code, output, errors = module.run_command(command, handle_exceptions=False)
         return code, output, errors
 
+    kinds = {
+        "servers": lambda where: core.servers(where, run),
+        "environments": core.environments,
+        "models": core.models,
+        "router": lambda where: core.router(where, run),
+        "host": core.host,
+    }
     try:
-        if params["kind"] == "servers":
-            done = core.servers(places, run)
-        elif params["kind"] == "environments":
-            done = core.environments(places)
-        elif params["kind"] == "models":
-            done = core.models(places)
-        elif params["kind"] == "router":
-            done = core.router(places, run)
-        else:
-            done = core.host(places)
+        done = kinds[params["kind"]](places)
+        if not places.check_mode:
+            core.refuse_left(done, kinds[params["kind"]](dataclasses.replace(places, check_mode=True)))
+        if params["kind"] == "host":
             user, group = core.account(places)
+        elif params["kind"] == "router":
+            user = group = core.router_is_ours(places)
     except SglangError as error:
         module.fail_json(**error.as_result())
     except OSError as error:
@@ -157,7 +163,7 @@ def main() -> None:
     module.exit_json(
         changed=bool(done.removed),
         removed=done.removed,
-        kept=[{"path": path, "reason": reason} for path, reason in sorted(done.kept.items())],
+        kept=[f"{path} stays: {reason}" for path, reason in sorted(done.kept.items())],
         units=done.units,
         account={"user": user, "group": group},
     )

@@ -239,6 +239,14 @@ def routed(machine: Machine) -> Places:
     return dataclasses.replace(machine.places(), router=str(root))
 
 
+def test_what_a_second_look_finds_is_refused_unless_it_was_kept() -> None:
+    core.refuse_left(Taken(removed=["/a"]), Taken())
+    core.refuse_left(Taken(kept={"/envs/x": "in use: process 7", "/envs": "not empty: x"}), Taken(removed=["/envs/x", "/envs"]))
+    with pytest.raises(SglangError, match="still there") as refused:
+        core.refuse_left(Taken(removed=["/a"]), Taken(removed=["/a/b"]))
+    assert "/a/b" in str(refused.value)
+
+
 def test_a_router_goes_and_the_servers_beside_it_stay(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     before = machine.everything()
@@ -250,6 +258,7 @@ def test_a_router_goes_and_the_servers_beside_it_stay(tmp_path: Path) -> None:
     assert sorted(done.removed) == sorted(predicted.removed)
     assert machine.everything() == before
     assert core.router(places, stopped).removed == []
+    assert core.router_is_ours(places)
 
 
 def test_a_running_router_is_refused_and_left_whole(tmp_path: Path) -> None:
@@ -268,6 +277,7 @@ def test_another_router_of_that_name_stays_with_all_that_it_may_use(tmp_path: Pa
     before = machine.everything()
     done = core.router(places, stopped)
     assert done.removed == [] and list(done.kept) == [str(machine.units / core.ROUTER_UNIT)]
+    assert not core.router_is_ours(places), "its account stays, too"
     assert machine.everything() == before
 
 
